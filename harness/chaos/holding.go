@@ -20,32 +20,12 @@ type holding struct {
 	stop chan struct{}
 }
 
-// beat is the interval at which a holder's process shows that it runs. A gap longer than
-// late is reported as a delay.
-const (
-	beat = 5 * time.Millisecond
-	late = 2 * beat
-)
-
-// watch reports the end of a lease that was not released, and times after ran when the
-// process did not run.
-func (w *worker) watch(h *holding, ran int64) {
-	timer := time.NewTimer(beat)
-	defer timer.Stop()
-	for ended := false; !ended; {
-		select {
-		case <-h.lease.Done():
-			ended = true
-		case <-h.stop:
-			return
-		case <-timer.C:
-			timer.Reset(beat)
-		}
-		at := now()
-		if at-ran > int64(late) {
-			w.event(oracle.Event{At: ran, Kind: oracle.Starved, Deadline: at})
-		}
-		ran = at
+// watch reports the end of a lease that was not released.
+func (w *worker) watch(h *holding) {
+	select {
+	case <-h.lease.Done():
+	case <-h.stop:
+		return
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -283,7 +283,6 @@ func (t *Try) StopAll(ctx context.Context) map[*Subject]int {
 		if !h.runs() {
 			continue
 		}
-		wg.Go(func() { h.answers(ctx) })
 		for _, w := range listed(&h.mu, &h.workers) {
 			wg.Go(func() {
 				if w.Stop(ctx) != nil {
@@ -295,5 +294,8 @@ func (t *Try) StopAll(ctx context.Context) map[*Subject]int {
 		}
 	}
 	wg.Wait()
+	for _, h := range listed(&t.mu, &t.hosts) {
+		h.checkRuns()
+	}
 	return waiting
 }

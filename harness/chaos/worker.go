@@ -45,8 +45,6 @@ func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
 		switch c.Do {
 		case doJudged:
 			p.worker(c.Worker).judged <- struct{}{}
-		case doPing:
-			p.answer(c, nil)
 		default:
 			p.worker(c.Worker).do(c)
 		}
@@ -75,6 +73,7 @@ func (p *process) live(stop <-chan struct{}) {
 	})
 }
 
+// aliveBeats is the number of beats after which a process shows that it runs.
 const aliveBeats = 50
 
 // ran reports a time without running, if any, before any later message. The caller holds p.mu.
@@ -263,7 +262,7 @@ func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error)
 	h := &holding{lease: lease, shared: shared, stop: make(chan struct{})}
 	w.event(oracle.Event{At: at, Kind: oracle.Granted, Shared: shared, Token: lease.Token(), Deadline: until(lease)})
 	w.holds = append(w.holds, h)
-	go w.watch(h, at)
+	go w.watch(h)
 	return h, nil
 }
 
