@@ -31,7 +31,7 @@ func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (result.Sim
 	for i := range results {
 		one := w
 		one.Seed += uint64(i)
-		r, err := run(m, one, v.Local, options{excludes: true})
+		r, err := Run(m, one, v.Local)
 		if err != nil {
 			return result.Simulation{}, fmt.Errorf("%w (lock %s, %d workers, seed %d)", err, v.Name, w.Workers, one.Seed)
 		}
