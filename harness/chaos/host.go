@@ -33,7 +33,6 @@ type Host struct {
 	last    int                  // command
 	waiting map[int]chan message // for their answers
 	workers []*Worker
-	stopped bool
 	pauses  []pause
 
 	heard  atomic.Int64  // time of its last message
@@ -294,22 +293,17 @@ func (h *Host) Pause() {
 	check(signalTree(h.proc.PID(), true))
 	h.each(oracle.Paused)
 	h.mu.Lock()
-	h.stopped, h.pauses = true, append(h.pauses, pause{from: from})
+	h.pauses = append(h.pauses, pause{from: from})
 	h.mu.Unlock()
 }
 
 // Resume continues a paused process.
 func (h *Host) Resume() {
 	h.each(oracle.Resumed) // before, so that later actions of the process have later times
-	h.mu.Lock()
-	h.stopped = false
-	h.mu.Unlock()
 	err := signalTree(h.proc.PID(), false)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if n := len(h.pauses); n > 0 && h.pauses[n-1].to == 0 {
-		h.pauses[n-1].to = now()
-	}
+	h.pauses[len(h.pauses)-1].to = now()
 	check(err)
 }
 
