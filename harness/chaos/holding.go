@@ -17,16 +17,11 @@ type holding struct {
 
 	mu   sync.Mutex
 	over bool // it is being released: its end is not reported
-	stop chan struct{}
 }
 
 // watch reports the end of a lease that was not released.
 func (w *worker) watch(h *holding) {
-	select {
-	case <-h.lease.Done():
-	case <-h.stop:
-		return
-	}
+	<-h.lease.Done()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.over {
@@ -44,7 +39,7 @@ func (w *worker) tell(h *holding) {
 // have several, of another.
 func (w *worker) join(o *opening) error {
 	with := w.p.worker(o.With)
-	w.remote, w.key = with.remote, o.Key
+	w.remote = with.remote
 	if o.Key == with.key || with.remote == nil {
 		return nil
 	}
@@ -80,10 +75,8 @@ func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
 	if !l.Quiet {
 		w.write(h)
 	}
-	timer := time.NewTimer(hold)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(hold):
 	case <-h.lease.Done():
 	case <-w.ctx.Done():
 	}
@@ -93,13 +86,7 @@ func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
 }
 
 func sleep(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
 }

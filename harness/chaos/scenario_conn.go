@@ -331,16 +331,9 @@ func (w *Worker) pass(ctx context.Context, granted <-chan error, done chan<- boo
 
 // count receives n values, for at most the given time, and returns the number of true ones.
 func count(ctx context.Context, most time.Duration, done <-chan bool, n int) (got int) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	for range n {
-		select {
-		case ok := <-done:
-			if ok {
-				got++
-			}
-		case <-ctx.Done():
-			return got
+	for end := time.Now().Add(most); n > 0; n-- {
+		if ok, _ := ends(ctx, done, time.Until(end)); ok {
+			got++
 		}
 	}
 	return got

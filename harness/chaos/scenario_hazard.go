@@ -115,15 +115,15 @@ func (q *queue) until(ctx context.Context, what string, done func() bool) {
 	}
 }
 
-func ends(ctx context.Context, done <-chan error, wait time.Duration) (err error, came bool) {
-	ctx, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
+// ends waits for a value of done, and reports whether one came in time.
+func ends[T any](ctx context.Context, done <-chan T, wait time.Duration) (v T, came bool) {
 	select {
-	case err := <-done:
-		return err, true
+	case v = <-done:
+		return v, true
+	case <-time.After(wait):
 	case <-ctx.Done():
-		return nil, false
 	}
+	return v, false
 }
 
 // passes waits until w, which began with done, has the lock and releases it after a

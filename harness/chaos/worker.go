@@ -202,27 +202,20 @@ const opened = 30 * time.Second
 func (w *worker) open(o *opening) error {
 	ctx, cancel := context.WithTimeout(w.ctx, opened)
 	defer cancel()
-	if o.With >= 0 {
-		if err := w.join(o); err != nil {
-			return err
-		}
-	} else {
-		for _, v := range w.p.suite {
-			if v.Name == o.Lock {
-				var err error
-				w.key = o.Key
-				o.At.Username, o.At.Password = o.Username, o.Password
-				if w.remote, err = v.Remote(ctx, o.At, o.Key); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	if w.remote == nil {
-		return fmt.Errorf("chaos: no client of %q", o.Lock)
-	}
+	w.key = o.Key
 	var err error
-	w.session, err = w.remote.Join(ctx, w.id)
+	if o.With >= 0 {
+		err = w.join(o)
+	} else if i := slices.IndexFunc(w.p.suite, func(v *harness.Variant) bool { return v.Name == o.Lock }); i >= 0 {
+		o.At.Username, o.At.Password = o.Username, o.Password
+		w.remote, err = w.p.suite[i].Remote(ctx, o.At, o.Key)
+	}
+	if err == nil && w.remote == nil {
+		err = fmt.Errorf("chaos: no client of %q", o.Lock)
+	}
+	if err == nil {
+		w.session, err = w.remote.Join(ctx, w.id)
+	}
 	return err
 }
 
@@ -259,7 +252,7 @@ func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error)
 		w.event(oracle.Event{At: at, Kind: oracle.Failed, Shared: shared, Text: err.Error()})
 		return nil, err
 	}
-	h := &holding{lease: lease, shared: shared, stop: make(chan struct{})}
+	h := &holding{lease: lease, shared: shared}
 	w.event(oracle.Event{At: at, Kind: oracle.Granted, Shared: shared, Token: lease.Token(), Deadline: until(lease)})
 	w.holds = append(w.holds, h)
 	go w.watch(h)
@@ -291,7 +284,6 @@ func (w *worker) unlock() error {
 		w.event(oracle.Event{At: now(), Kind: oracle.Releasing, Token: h.lease.Token(), Shared: h.shared, Deadline: until(h.lease)})
 	}
 	h.mu.Unlock()
-	close(h.stop)
 	err := h.lease.Unlock(context.Background())
 	e := oracle.Event{At: now(), Kind: oracle.Released, Token: h.lease.Token(), Shared: h.shared}
 	if err != nil {
