@@ -178,11 +178,7 @@ func (h *Host) ask(ctx context.Context, c command) error {
 		if m.Error == "" {
 			return nil
 		}
-		e := &remoteError{text: m.Error}
-		if m.Kind > 0 {
-			e.kind = kinds[m.Kind-1]
-		}
-		return e
+		return &remoteError{m.Error, kinds[m.Kind]}
 	case <-h.done:
 		return h.gone
 	case <-ctx.Done():

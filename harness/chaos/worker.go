@@ -92,14 +92,14 @@ func (p *process) answer(c command, err error) {
 	m := message{ID: c.ID, Worker: c.Worker}
 	if err != nil {
 		m.Error = err.Error()
-		m.Kind = 1 + slices.IndexFunc(kinds, func(k error) bool { return errors.Is(err, k) })
+		m.Kind = max(0, slices.IndexFunc(kinds, func(k error) bool { return errors.Is(err, k) }))
 	}
 	p.say(m)
 }
 
-// kinds are the errors that messages name by number, from 1. The first match counts: an error
-// for a lock that is not held may also report a loss.
-var kinds = []error{harness.ErrNotHeld, harness.ErrNotAcquired, harness.ErrUnavailable, context.DeadlineExceeded}
+// kinds are the errors that messages name by number; the first is no such error. The first match
+// counts: an error for a lock that is not held may also report a loss.
+var kinds = []error{nil, harness.ErrNotHeld, harness.ErrNotAcquired, harness.ErrUnavailable, context.DeadlineExceeded}
 
 type remoteError struct {
 	text string
