@@ -153,8 +153,8 @@ func TestRWMutexSimulated(t *testing.T) {
 		rwSlotCount = at.workers
 		for _, reads := range []int{0, 50, 90, 99, 100} {
 			perTurn := func(lock func() pollingRW) float64 {
-				w := simulate.Workload{Workers: at.workers, Wait: harness.WaitPause, Hold: 50, Think: 50, Seed: 1}
-				r, err := simulate.RunUnlocked(m, w, func(harness.Setup) harness.Local {
+				w := simulate.Workload{Workers: at.workers, Wait: harness.WaitPause, Hold: 50, Think: 50, Seed: 1, Overlaps: true}
+				r, err := simulate.Run(m, w, func(harness.Setup) harness.Local {
 					return rwMix{lock(), reads}
 				})
 				if err != nil {

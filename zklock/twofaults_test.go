@@ -29,7 +29,7 @@ func TestTwoFaults(t *testing.T) {
 		}
 	}
 	for _, do := range []faultproxy.Action{faultproxy.HoldBack, faultproxy.LoseRequest, faultproxy.LoseReply} {
-		tests = append(tests, serverTest{"identity presented again, " + do.String(), func(t *testing.T, at harness.Endpoint) { identityLate(t, at, do) }})
+		tests = append(tests, serverTest{"identity presented again, " + string(do), func(t *testing.T, at harness.Endpoint) { identityLate(t, at, do) }})
 	}
 	together(t, endpoint(t), tests)
 }

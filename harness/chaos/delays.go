@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -16,7 +15,12 @@ import (
 // a worker process and the lab measure how late they wake, and for a server the lab reads how
 // long its threads were ready and did not run.
 
-const serverBeat = 200 * time.Millisecond
+// beat is the interval at which a process checks that it runs. A gap longer than late is a delay.
+const (
+	beat       = 5 * time.Millisecond
+	late       = 2 * beat
+	serverBeat = 200 * time.Millisecond
+)
 
 // watch records the delays of the lab and of the servers until the caller calls end.
 func (t *Try) watch() (end func()) {
@@ -108,6 +112,11 @@ func (h *Host) delayed(from, to int64) {
 		return
 	}
 	h.t.delay(fmt.Sprintf("worker process %d", h.proc.PID()), from, to)
+	for _, w := range listed(&h.mu, &h.workers) {
+		if from < to && w.Lock.holds(w) {
+			w.Lock.record(oracle.Event{At: from - int64(beat), Worker: w.ID, Kind: oracle.Starved, Deadline: to})
+		}
+	}
 }
 
 var timed = []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken, oracle.Lost}
@@ -126,14 +135,9 @@ func (t *Try) excuses(expected result.Expectation) *oracle.Delays {
 	return oracle.NewDelays(t.delays, anomalies...)
 }
 
-// answers waits until the process answers a ping. Otherwise it counts as kept from
-// running since its last message.
-func (h *Host) answers(ctx context.Context) {
-	if err := h.ask(ctx, command{Do: doPing}); err == nil || ctx.Err() == nil {
-		return
+// checkRuns counts a process that has become silent as kept from running since its last message.
+func (h *Host) checkRuns() {
+	if from, to := h.heard.Load(), now(); h.runs() && to-from > 2*aliveBeats*int64(beat) {
+		h.delayed(from, to)
 	}
-	h.mu.Lock()
-	heard := h.heard
-	h.mu.Unlock()
-	h.delayed(heard, now())
 }

@@ -17,36 +17,11 @@ type holding struct {
 
 	mu   sync.Mutex
 	over bool // it is being released: its end is not reported
-	stop chan struct{}
 }
 
-// beat is the interval at which a holder's process shows that it runs. A gap longer than
-// late is reported as a delay.
-const (
-	beat = 5 * time.Millisecond
-	late = 2 * beat
-)
-
-// watch reports the end of a lease that was not released, and times after ran when the
-// process did not run.
-func (w *worker) watch(h *holding, ran int64) {
-	timer := time.NewTimer(beat)
-	defer timer.Stop()
-	for ended := false; !ended; {
-		select {
-		case <-h.lease.Done():
-			ended = true
-		case <-h.stop:
-			return
-		case <-timer.C:
-			timer.Reset(beat)
-		}
-		at := now()
-		if at-ran > int64(late) {
-			w.event(oracle.Event{At: ran, Kind: oracle.Starved, Deadline: at})
-		}
-		ran = at
-	}
+// watch reports the end of a lease that was not released.
+func (w *worker) watch(h *holding) {
+	<-h.lease.Done()
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.over {
@@ -64,7 +39,7 @@ func (w *worker) tell(h *holding) {
 // have several, of another.
 func (w *worker) join(o *opening) error {
 	with := w.p.worker(o.With)
-	w.remote, w.key = with.remote, o.Key
+	w.remote = with.remote
 	if o.Key == with.key || with.remote == nil {
 		return nil
 	}
@@ -100,10 +75,8 @@ func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
 	if !l.Quiet {
 		w.write(h)
 	}
-	timer := time.NewTimer(hold)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(hold):
 	case <-h.lease.Done():
 	case <-w.ctx.Done():
 	}
@@ -113,13 +86,7 @@ func (w *worker) section(h *holding, l *Loop, hold time.Duration) {
 }
 
 func sleep(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
 }

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"locklab/harness"
@@ -32,12 +33,12 @@ type Host struct {
 	last    int                  // command
 	waiting map[int]chan message // for their answers
 	workers []*Worker
-	stopped bool
 	pauses  []pause
-	heard   int64         // time of its last message
-	ending  bool          // it is being ended or killed
-	gone    error         // why it sends nothing more; guarded by mu
-	done    chan struct{} // closed when gone is set
+
+	heard  atomic.Int64  // time of its last message
+	ending atomic.Bool   // it is being ended or killed
+	gone   error         // why it sends nothing more; set before done is closed
+	done   chan struct{} // closed at the end of its messages
 }
 
 // A pause is a time during which the try stopped a process; to is 0 while it lasts.
@@ -86,16 +87,10 @@ func (h *Host) listen(out io.Reader) {
 		}
 		h.hear(m)
 	}
-	h.mu.Lock()
-	ending := h.ending
-	h.mu.Unlock()
-	gone := errGone
-	if !ending {
-		gone = h.crash()
+	h.gone = errGone
+	if !h.ending.Load() {
+		h.gone = h.crash()
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.gone = gone
 	close(h.done)
 }
 
@@ -122,16 +117,10 @@ const crashLines = 12
 
 // crashed fails the locks of all workers of crashed processes.
 func (t *Try) crashed() {
-	t.mu.Lock()
-	hosts := t.hosts
-	t.mu.Unlock()
-	for _, h := range hosts {
-		h.mu.Lock()
-		err, workers := h.gone, h.workers
-		h.mu.Unlock()
-		if errors.Is(err, errCrashed) {
-			for _, w := range workers {
-				w.Lock.fail(err)
+	for _, h := range listed(&t.mu, &t.hosts) {
+		if closed(h.done) && errors.Is(h.gone, errCrashed) {
+			for _, w := range listed(&h.mu, &h.workers) {
+				w.Lock.fail(h.gone)
 			}
 		}
 	}
@@ -142,9 +131,7 @@ var errGone = errors.New("chaos: the worker process is gone")
 var errCrashed = errors.New("chaos: the worker process has crashed")
 
 func (h *Host) hear(m message) {
-	h.mu.Lock()
-	h.heard = now()
-	h.mu.Unlock()
+	h.heard.Store(now())
 	switch {
 	case m.Delay != nil:
 		h.delayed(m.Delay.From, m.Delay.To)
@@ -167,9 +154,15 @@ func (h *Host) hear(m message) {
 }
 
 func (h *Host) worker(id int) *Worker {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.workers[slices.IndexFunc(h.workers, func(w *Worker) bool { return w.ID == id })]
+	workers := listed(&h.mu, &h.workers)
+	return workers[slices.IndexFunc(workers, func(w *Worker) bool { return w.ID == id })]
+}
+
+// listed returns the elements so far of a list that grows under mu.
+func listed[T any](mu *sync.Mutex, list *[]T) []T {
+	mu.Lock()
+	defer mu.Unlock()
+	return *list
 }
 
 func (h *Host) ask(ctx context.Context, c command) error {
@@ -178,27 +171,15 @@ func (h *Host) ask(ctx context.Context, c command) error {
 	h.last++
 	c.ID = h.last
 	h.waiting[c.ID] = answer
-	err := h.gone
-	if err == nil {
-		_ = h.enc.Encode(c) // an error means that the process has ended; done gives the reason
-	}
+	_ = h.enc.Encode(c) // an error means that the process has ended; gone is the reason
 	h.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	select {
 	case m := <-answer:
 		if m.Error == "" {
 			return nil
 		}
-		e := &remoteError{text: m.Error}
-		if m.Kind > 0 {
-			e.kind = kinds[m.Kind-1]
-		}
-		return e
+		return &remoteError{m.Error, kinds[m.Kind]}
 	case <-h.done:
-		h.mu.Lock()
-		defer h.mu.Unlock()
 		return h.gone
 	case <-ctx.Done():
 		return fmt.Errorf("chaos: a worker did not answer: %w", context.Cause(ctx))
@@ -296,11 +277,8 @@ func (w *Worker) Loop(ctx context.Context, l Loop) {
 func (w *Worker) Stop(ctx context.Context) error { return w.do(ctx, command{Do: doStop}) }
 
 func (h *Host) each(kind oracle.EventKind) {
-	h.mu.Lock()
-	workers := h.workers
-	h.mu.Unlock()
 	at := now()
-	for _, w := range workers {
+	for _, w := range listed(&h.mu, &h.workers) {
 		w.Lock.record(oracle.Event{At: at, Worker: w.ID, Kind: kind})
 	}
 }
@@ -311,30 +289,23 @@ func (h *Host) Pause() {
 	check(signalTree(h.proc.PID(), true))
 	h.each(oracle.Paused)
 	h.mu.Lock()
-	h.stopped, h.pauses = true, append(h.pauses, pause{from: from})
+	h.pauses = append(h.pauses, pause{from: from})
 	h.mu.Unlock()
 }
 
 // Resume continues a paused process.
 func (h *Host) Resume() {
 	h.each(oracle.Resumed) // before, so that later actions of the process have later times
-	h.mu.Lock()
-	h.stopped = false
-	h.mu.Unlock()
 	err := signalTree(h.proc.PID(), false)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if n := len(h.pauses); n > 0 && h.pauses[n-1].to == 0 {
-		h.pauses[n-1].to = now()
-	}
+	h.pauses[len(h.pauses)-1].to = now()
 	check(err)
 }
 
 // Kill ends the process as kill -9 does.
 func (h *Host) Kill() {
-	h.mu.Lock()
-	h.ending = true
-	h.mu.Unlock()
+	h.ending.Store(true)
 	h.proc.Kill()
 	<-h.done
 	h.each(oracle.Killed)
@@ -342,11 +313,8 @@ func (h *Host) Kill() {
 
 // end ends the process. Its clients may close until ctx ends.
 func (h *Host) end(ctx context.Context) {
-	h.mu.Lock()
-	stopped, gone := h.stopped, h.gone
-	h.ending = true
-	h.mu.Unlock()
-	if gone == nil && !stopped {
+	h.ending.Store(true)
+	if h.runs() {
 		h.in.Close()
 		select {
 		case <-h.proc.Done():

@@ -194,11 +194,11 @@ const delayedFigure = "not run by the machine, in a try that does not count"
 // machine does not explain.
 func (s *Subject) excuse(j *oracle.Judgement, delays *oracle.Delays) (why string, delayed time.Duration) {
 	for _, h := range s.timed {
-		if e, ok := delays.Excuse(h.anomaly, h.from, h.to, h.spare); ok {
-			why, delayed = fmt.Sprintf("%s: %s, and %s", h.anomaly, h.text, notRun(e)), e.Delayed
+		if e, ok := delays.Excuse(h.Anomaly, h.From, h.To, h.spare); ok {
+			why, delayed = fmt.Sprintf("%s: %s, and %s", h.Anomaly, h.Text, notRun(e)), e.Delayed
 			continue
 		}
-		s.Show(h.anomaly, "%s", h.text)
+		s.Show(h.Anomaly, "%s", h.Text)
 	}
 	if len(j.Excused) > 0 {
 		e := j.Excused[len(j.Excused)-1]

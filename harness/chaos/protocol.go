@@ -33,7 +33,6 @@ const (
 	doWriteHeld = "write held" // if the lease has not ended
 	doLoop      = "loop"       // begin to lock and unlock; answered at once
 	doStop      = "stop"       // end the loop and any waiting Lock; answered when done
-	doPing      = "ping"       // answered at once
 	doJudged    = "judged"     // the resource has judged a write
 )
 

@@ -133,13 +133,11 @@ func (w wire) inject(f faultproxy.Fault) (remove, hit func()) {
 var errNoHit = errors.New("chaos: the request that was to be hit was not sent")
 
 // warm makes workers lock and unlock once, so that the servers have the scripts.
-func warm(ctx context.Context, ws ...*Worker) error {
+func warm(ctx context.Context, ws ...*Worker) {
 	for _, w := range ws {
-		if err := errors.Join(w.Acquire(ctx, 0), w.Release(ctx)); err != nil {
-			return err
-		}
+		check(w.Acquire(ctx, 0))
+		check(w.Release(ctx))
 	}
-	return nil
 }
 
 // loseReplies loses one reply of an attempt: once of TryLock, once of Lock. The client
@@ -147,7 +145,7 @@ func warm(ctx context.Context, ws ...*Worker) error {
 var loseReplies = perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 	w, wire := t.wired(ctx, hosts[0], s)
 	others := t.holders(ctx, hosts[1], s)
-	check(warm(ctx, append(others, w)...))
+	warm(ctx, append(others, w)...)
 	orphans := 0
 	for i, acquire := range []func(context.Context, time.Duration) error{w.TryAcquire, w.Acquire} {
 		remove, hit := wire.inject(faultproxy.Fault{Do: faultproxy.LoseReply, Match: about(s)})
@@ -180,11 +178,12 @@ func releaseWithin(ctx context.Context, most time.Duration, ws []*Worker) {
 	releaseAll(ctx, ws)
 }
 
-// releaseAll makes each of ws release its lock. Their histories have the errors.
-func releaseAll(ctx context.Context, ws []*Worker) {
+// releaseAll makes each of ws release its lock. Their histories have the errors, too.
+func releaseAll(ctx context.Context, ws []*Worker) (err error) {
 	for _, w := range ws {
-		w.Release(ctx)
+		err = errors.Join(err, w.Release(ctx))
 	}
+	return err
 }
 
 // allGet reports whether all clients could acquire a lock, as many together as it permits.
@@ -222,7 +221,7 @@ var waiterScenarios = table(Scenario{
 			holders := hosts[0].openEach(ctx, s, at)
 			through, proxies := t.Through(at)
 			w := hosts[1].Open(ctx, s, through)
-			check(warm(ctx, append(holders, w)...))
+			warm(ctx, append(holders, w)...)
 			lost := 0
 			for range 3 {
 				if t.loseWakeup(ctx, s, holders, w, proxies) > 2*TTL {
@@ -332,16 +331,9 @@ func (w *Worker) pass(ctx context.Context, granted <-chan error, done chan<- boo
 
 // count receives n values, for at most the given time, and returns the number of true ones.
 func count(ctx context.Context, most time.Duration, done <-chan bool, n int) (got int) {
-	ctx, cancel := context.WithTimeout(ctx, most)
-	defer cancel()
-	for range n {
-		select {
-		case ok := <-done:
-			if ok {
-				got++
-			}
-		case <-ctx.Done():
-			return got
+	for end := time.Now().Add(most); n > 0; n-- {
+		if ok, _ := ends(ctx, done, time.Until(end)); ok {
+			got++
 		}
 	}
 	return got

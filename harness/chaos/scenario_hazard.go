@@ -17,7 +17,7 @@ import (
 
 // hazardScenarios test known defects of published ZooKeeper locks. A good lock does not notice
 // their faults: a ticket that disappears, a second goroutine, a foreign node.
-var hazardScenarios = slices.Concat(hazardWatchScenarios, hazardTicketScenarios, hazardNodeScenarios, hazardClientScenarios, hazardNestedScenarios)
+var hazardScenarios = slices.Concat(hazardWatchScenarios, hazardTicketScenarios, hazardClientScenarios, hazardNestedScenarios)
 
 const (
 	// hazardRelics run published code on the plain client library.
@@ -115,23 +115,21 @@ func (q *queue) until(ctx context.Context, what string, done func() bool) {
 	}
 }
 
-func (q *queue) ends(ctx context.Context, done <-chan error, wait time.Duration) (err error, came bool) {
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
+// ends waits for a value of done, and reports whether one came in time.
+func ends[T any](ctx context.Context, done <-chan T, wait time.Duration) (v T, came bool) {
 	select {
-	case err := <-done:
-		return err, true
-	case <-timer.C:
-		return nil, false
+	case v = <-done:
+		return v, true
+	case <-time.After(wait):
 	case <-ctx.Done():
-		return nil, false
 	}
+	return v, false
 }
 
 // passes waits until w, which began with done, has the lock and releases it after a
 // moment. It reports whether w had it.
 func (q *queue) passes(ctx context.Context, w *Worker, done <-chan error) bool {
-	if err, came := q.ends(ctx, done, q.wait()); !came || err != nil {
+	if err, came := ends(ctx, done, q.wait()); !came || err != nil {
 		return false
 	}
 	q.t.Sleep(ctx, 20*time.Millisecond)
@@ -141,7 +139,7 @@ func (q *queue) passes(ctx context.Context, w *Worker, done <-chan error) bool {
 
 func (q *queue) insists(ctx context.Context, w *Worker) (had bool, err error) {
 	for end := time.Now().Add(q.wait()); time.Now().Before(end) && ctx.Err() == nil; {
-		again, came := q.ends(ctx, w.Begin(ctx, 0), time.Until(end))
+		again, came := ends(ctx, w.Begin(ctx, 0), time.Until(end))
 		switch {
 		case came && again == nil:
 			q.t.Sleep(ctx, 20*time.Millisecond)
@@ -184,6 +182,36 @@ func (s *Subject) grants() int {
 var hazardClientScenarios = table(Scenario{
 	Family: "shared ZooKeeper client", Deadline: 90 * time.Second, Prompt: hazardPrompt, Tries: 100, Locks: zooLocks,
 }, []Scenario{
+	{Name: "foreign-child", Takes: 11, Family: "ZooKeeper node",
+		Question: "Does a node that is no ticket, beside the tickets, block the lock?",
+		Fault:    "an operator makes a node called 0-foreign where the lock has its tickets",
+		Source:   "Curator issue 564, Netflix/curator 29; go-zookeeper v1.0.4, parseSeq",
+		Expect: []Expectation{
+			{"go-zookeeper-lock|zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind, oracle.Misled}, "it cannot read a number from the name, and every Lock fails"},
+			{"curator-.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it takes every node for a ticket, and this one sorts first or counts as a lease"},
+			{".*", nil, "it looks only at names that are those of its tickets"},
+		},
+		Try: queues(func(ctx context.Context, q *queue) {
+			w := q.open(ctx)
+			other := q.open(ctx)
+			check(w.Acquire(ctx, 0))
+			dirs := slices.DeleteFunc(must(below(q.see, q.s.path())), ticketName.MatchString)
+			check(w.Release(ctx))
+			for _, dir := range dirs {
+				// It disappears with the session at the end of the try.
+				must(q.see.Create(dir+"/0-foreign", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)))
+			}
+			q.s.Fault("a foreign node is made")
+			for _, w := range []*Worker{w, other} {
+				if q.locks(ctx, w) {
+					continue
+				}
+				if n := len(q.tickets()); n > 0 {
+					q.s.Show(oracle.LeftBehind, "%d tickets of calls that have failed", n)
+				}
+			}
+		}),
+	},
 	{Name: "two-of-a-client", Takes: 7,
 		Question: "Do two goroutines of one client exclude each other, and does each get its turn?",
 		Fault:    "none: behind a holder wait two goroutines of one client and then another client, and the holder releases the lock",
@@ -293,7 +321,7 @@ var hazardClientScenarios = table(Scenario{
 			q.s.Fault("the holder is cut off")
 			p.Refuse(true)
 			p.Partition(true)
-			err, came := q.ends(ctx, done, 2*SessionTimeout+q.wait())
+			err, came := ends(ctx, done, 2*SessionTimeout+q.wait())
 			connects := p.Seen("connect")
 			p.Refuse(false)
 			p.Partition(false)
@@ -302,7 +330,7 @@ var hazardClientScenarios = table(Scenario{
 			}
 			q.back(ctx, p, connects)
 			again := w.Begin(ctx, 0) // while the next one holds the lock
-			err, came = q.ends(ctx, again, time.Second)
+			err, came = ends(ctx, again, time.Second)
 			next.Release(ctx)
 			if came && err != nil {
 				_, err = q.insists(ctx, w)

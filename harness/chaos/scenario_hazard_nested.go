@@ -2,10 +2,7 @@ package chaos
 
 import (
 	"context"
-	"slices"
 	"time"
-
-	"github.com/go-zookeeper/zk"
 
 	"locklab/harness/oracle"
 )
@@ -57,7 +54,7 @@ var hazardNestedScenarios = table(Scenario{
 
 // outlast releases what w still has while other waits, and then other has the lock.
 func (q *queue) outlast(ctx context.Context, w, other *Worker, done <-chan error) {
-	err, came := q.ends(ctx, done, 2*hazardDelay)
+	err, came := ends(ctx, done, 2*hazardDelay)
 	q.t.Sleep(ctx, 20*time.Millisecond)
 	w.Release(ctx)
 	if !came {
@@ -66,38 +63,3 @@ func (q *queue) outlast(ctx context.Context, w, other *Worker, done <-chan error
 		other.Release(ctx)
 	}
 }
-
-var hazardNodeScenarios = table(Scenario{
-	Family: "ZooKeeper node", Deadline: 90 * time.Second, Prompt: hazardPrompt, Tries: 100, Locks: zooLocks,
-}, []Scenario{
-	{Name: "foreign-child", Takes: 11,
-		Question: "Does a node that is no ticket, beside the tickets, block the lock?",
-		Fault:    "an operator makes a node called 0-foreign where the lock has its tickets",
-		Source:   "Curator issue 564, Netflix/curator 29; go-zookeeper v1.0.4, parseSeq",
-		Expect: []Expectation{
-			{"go-zookeeper-lock|zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind, oracle.Misled}, "it cannot read a number from the name, and every Lock fails"},
-			{"curator-.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it takes every node for a ticket, and this one sorts first or counts as a lease"},
-			{".*", nil, "it looks only at names that are those of its tickets"},
-		},
-		Try: queues(func(ctx context.Context, q *queue) {
-			w := q.open(ctx)
-			other := q.open(ctx)
-			check(w.Acquire(ctx, 0))
-			dirs := slices.DeleteFunc(must(below(q.see, q.s.path())), ticketName.MatchString)
-			check(w.Release(ctx))
-			for _, dir := range dirs {
-				// It disappears with the session at the end of the try.
-				must(q.see.Create(dir+"/0-foreign", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)))
-			}
-			q.s.Fault("a foreign node is made")
-			for _, w := range []*Worker{w, other} {
-				if q.locks(ctx, w) {
-					continue
-				}
-				if n := len(q.tickets()); n > 0 {
-					q.s.Show(oracle.LeftBehind, "%d tickets of calls that have failed", n)
-				}
-			}
-		}),
-	},
-})

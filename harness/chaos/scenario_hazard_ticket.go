@@ -55,7 +55,7 @@ var hazardTicketScenarios = table(Scenario{
 			w, p := q.through(ctx, nil)
 			lost := p.Inject(faultproxy.Fault{Match: makesTicket})
 			q.s.Fault("a reply is lost")
-			first, came := q.ends(ctx, w.Begin(ctx, 0), 2*q.wait())
+			first, came := ends(ctx, w.Begin(ctx, 0), 2*q.wait())
 			q.until(ctx, "lost reply", func() bool { return closed(lost.Done()) })
 			if came && first == nil {
 				w.Release(ctx)
@@ -87,9 +87,7 @@ var hazardTicketScenarios = table(Scenario{
 			case !errors.Is(err, harness.ErrNotAcquired):
 				check(err)
 			}
-			for _, w := range q.holders {
-				check(w.Release(ctx))
-			}
+			check(releaseAll(ctx, q.holders))
 			q.s.Fault("TryLock has failed, and the lock is released")
 			q.clean(ctx, other)
 			q.clean(ctx, beside)
@@ -107,9 +105,7 @@ var hazardTicketScenarios = table(Scenario{
 			q.hold(ctx)
 			w, p, done := q.waiter(ctx)
 			p.Delay(faultproxy.Reply, 2*hazardDelay)
-			for _, h := range q.holders {
-				check(h.Release(ctx))
-			}
+			check(releaseAll(ctx, q.holders))
 			// The mutex around leases is released when a lease is acquired.
 			poll(ctx, hazardPatience, func() bool {
 				names, _, err := q.see.Children(q.s.path() + "/locks")
@@ -118,7 +114,7 @@ var hazardTicketScenarios = table(Scenario{
 			q.s.Fault("the lock is released, and the waiter gives up")
 			p.Delay(faultproxy.Reply, 0) // messages in transit keep their delay
 			check(w.Stop(ctx))
-			if err, came := q.ends(ctx, done, q.wait()); came && err == nil {
+			if err, came := ends(ctx, done, q.wait()); came && err == nil {
 				w.Release(ctx)
 			}
 			q.clean(ctx, q.open(ctx))
@@ -148,7 +144,7 @@ var hazardTicketScenarios = table(Scenario{
 			q.until(ctx, "lost request", func() bool { return closed(lost.Done()) })
 			q.s.Fault("the request of the release is lost")
 			q.back(ctx, p, connects)
-			if err, came := q.ends(ctx, released, q.wait()); came && err != nil {
+			if err, came := ends(ctx, released, q.wait()); came && err != nil {
 				q.s.Note("Unlock: %v", err)
 			}
 			releaseAll(ctx, q.holders[1:])
@@ -248,7 +244,7 @@ var hazardWatchScenarios = table(Scenario{
 				r, ok := m.Body.(*faultproxy.ZooReply)
 				return ok && strings.HasPrefix(m.Op, "getChildren") && len(r.Children) > len(q.holders)
 			})
-			if err, came := q.ends(ctx, done, q.wait()); came && err != nil {
+			if err, came := ends(ctx, done, q.wait()); came && err != nil {
 				q.s.Show(oracle.Misled, "Lock of a lock that was free failed: %v", err)
 				q.insists(ctx, w)
 			} else if came {
@@ -278,7 +274,7 @@ var hazardWatchScenarios = table(Scenario{
 					poll(ctx, 2*SessionTimeout, func() bool { return len(q.tickets()) <= had }) // zk-persistent's ticket stays
 					t.Sleep(ctx, hazardDelay)
 					q.holders[0].Release(ctx)
-					q.ends(ctx, done, max(hazardPoll, q.wait()))
+					ends(ctx, done, max(hazardPoll, q.wait()))
 				}
 			})
 		},
@@ -300,7 +296,7 @@ var hazardWatchScenarios = table(Scenario{
 			p.Reset()
 			q.back(ctx, p, connects)
 			q.release(ctx)
-			if err, came := q.ends(ctx, done, max(hazardPoll, q.wait())); came && err != nil {
+			if err, came := ends(ctx, done, max(hazardPoll, q.wait())); came && err != nil {
 				q.locks(ctx, w)
 			}
 		}),
@@ -327,7 +323,7 @@ var hazardWatchScenarios = table(Scenario{
 			q.s.Fault("the data of the holder's ticket is written")
 			q.t.Sleep(ctx, hazardDelay)
 			q.release(ctx)
-			q.ends(ctx, done, max(hazardPoll, q.wait()))
+			ends(ctx, done, max(hazardPoll, q.wait()))
 		}),
 	},
 })

@@ -2,7 +2,6 @@ package chaos
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"syscall"
@@ -176,7 +175,9 @@ var clusterScenarios = table(Scenario{
 			{redisRecommended, result.FaultAim{Figure: "leases lost on other nodes", Quantile: 1, Limit: 0, Text: "none"}},
 		},
 		Try: func(ctx context.Context, t *Try) {
-			server := t.Shared(ctx, "redis cluster", startCluster)
+			server := t.Shared(ctx, "redis cluster", func(ctx context.Context) (*backend.Server, error) {
+				return backend.StartSetup(ctx, harness.KindRedis, backend.Setup{Layout: backend.Cluster})
+			})
 			nodes := server.Endpoint().Addrs[0]
 			hosts := t.Hosts(2)
 			var began, over int64
@@ -205,25 +206,6 @@ var clusterScenarios = table(Scenario{
 const renewing = "redis-.*|rueidislock.*"
 
 const hungNode = 2
-
-func startCluster(ctx context.Context) (*backend.Server, error) {
-	server, err := backend.StartSetup(ctx, harness.KindRedis, backend.Setup{Layout: backend.Cluster})
-	if err != nil {
-		return nil, err
-	}
-	for _, addr := range server.Endpoint().Addrs[0] {
-		node := redis.NewClient(&redis.Options{Addr: addr, MaxRetries: -1})
-		err = errors.Join(err,
-			node.ConfigSet(ctx, "cluster-require-full-coverage", "no").Err(),
-			node.ConfigSet(ctx, "cluster-node-timeout", "15000").Err(),
-			node.Close())
-	}
-	if err != nil {
-		server.Stop()
-		return nil, fmt.Errorf("chaos: %w", err)
-	}
-	return server, nil
-}
 
 // useAllNodes makes one client per process use a lock of each node. The locks of s on the first
 // node are held briefly. It returns the locks of the other nodes, which the clients hold for longer than a lease when the node hangs, so that it renews there and elsewhere.

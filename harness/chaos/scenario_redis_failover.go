@@ -173,7 +173,7 @@ func onWait(replicas int, prepare func(ctx context.Context, r *replicated)) func
 		at.Lease = 3 * TTL // outlives a promotion on a busy machine
 		t.Each(func(s *Subject) {
 			s.holders, s.next = []*Worker{hosts[0].Open(ctx, s, at)}, hosts[1].Open(ctx, s, at)
-			check(warm(ctx, s.holders[0], s.next))
+			warm(ctx, s.holders[0], s.next)
 		})
 		r.caughtUp(ctx)
 		t.Fault("the replica that will be promoted is cut off")

@@ -94,12 +94,8 @@ var redissonScenarios = table(Scenario{
 			waits := first.Begin(ctx, 0)
 			hit()
 			next.Host.Kill()
-			select {
-			case err := <-waits:
-				if err == nil {
-					first.Release(ctx)
-				}
-			case <-time.After(4 * TTL):
+			if err, came := ends(ctx, waits, 4*TTL); came && err == nil {
+				first.Release(ctx)
 			}
 		}),
 	},
@@ -141,7 +137,7 @@ func hazard(do func(ctx context.Context, t *Try, s *Subject, first, next *Worker
 	return perLock(0, func(ctx context.Context, t *Try, s *Subject, _ []*Host) {
 		first, wire := t.wired(ctx, t.Host(), s)
 		next := t.plain(ctx, t.Host(), s)
-		check(warm(ctx, first, next))
+		warm(ctx, first, next)
 		do(ctx, t, s, first, next, wire)
 	})
 }

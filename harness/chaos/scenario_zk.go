@@ -127,7 +127,8 @@ func (s *Subject) served(after int64) bool {
 func (h *Host) runs() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.gone == nil && !h.stopped
+	n := len(h.pauses)
+	return !closed(h.done) && (n == 0 || h.pauses[n-1].to > 0)
 }
 
 // zooLeft is how long an unneeded ticket may remain: a client that was without a server

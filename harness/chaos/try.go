@@ -60,6 +60,7 @@ type clients struct {
 	late    *Worker   // arrives after the fault
 	all     []*Worker // for settle
 	links   wire      // of the first of them
+	rest    func()    // of Try.around
 }
 
 func (s *Subject) record(e oracle.Event) {
@@ -96,14 +97,12 @@ func (s *Subject) Show(h oracle.Anomaly, format string, args ...any) {
 func (s *Subject) ShowTimed(h oracle.Anomaly, from, to int64, spare time.Duration, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.timed = append(s.timed, timedAnomaly{h, from, to, spare, fmt.Sprintf(format, args...)})
+	s.timed = append(s.timed, timedAnomaly{oracle.Finding{Anomaly: h, From: from, To: to, Text: fmt.Sprintf(format, args...)}, spare})
 }
 
 type timedAnomaly struct {
-	anomaly  oracle.Anomaly
-	from, to int64
-	spare    time.Duration
-	text     string
+	oracle.Finding
+	spare time.Duration
 }
 
 // Note adds a line to the result.
@@ -167,16 +166,9 @@ func (t *Try) Each(f func(s *Subject)) {
 
 // around calls f for every lock, like Each, then fault, and then the functions that f returned.
 func (t *Try) around(fault func(), f func(s *Subject) (rest func())) {
-	var mu sync.Mutex
-	rests := make(map[*Subject]func())
-	t.Each(func(s *Subject) {
-		rest := f(s)
-		mu.Lock()
-		defer mu.Unlock()
-		rests[s] = rest
-	})
+	t.Each(func(s *Subject) { s.rest = f(s) })
 	fault()
-	t.Each(func(s *Subject) { rests[s]() })
+	t.Each(func(s *Subject) { s.rest() })
 }
 
 // perLock calls f for every lock, like Each, with processes that all locks share.
@@ -228,11 +220,8 @@ func (t *Try) random(ctx context.Context, d time.Duration) {
 
 // Until polls done until it returns true. It fails if ctx ends first.
 func (t *Try) Until(ctx context.Context, what string, done func() bool) {
-	for pause := time.Millisecond; !done(); pause = min(2*pause, 20*time.Millisecond) {
-		sleep(ctx, pause)
-		if ctx.Err() != nil {
-			check(fmt.Errorf("chaos: waiting for %s: %w", what, context.Cause(ctx)))
-		}
+	if !poll(ctx, math.MaxInt64, done) {
+		check(fmt.Errorf("chaos: waiting for %s: %w", what, context.Cause(ctx)))
 	}
 }
 
@@ -271,17 +260,14 @@ const grace = time.Second
 func (t *Try) end() {
 	ctx, cancel := context.WithTimeout(context.Background(), grace)
 	defer cancel()
-	t.mu.Lock()
-	hosts, closers := t.hosts, t.closers
-	t.mu.Unlock()
 	var wg sync.WaitGroup
-	for _, h := range hosts {
+	for _, h := range listed(&t.mu, &t.hosts) {
 		wg.Go(func() { h.end(ctx) })
 	}
 	wg.Wait()
 	t.work.Wait()
-	for i := len(closers) - 1; i >= 0; i-- {
-		closers[i]()
+	for _, f := range slices.Backward(listed(&t.mu, &t.closers)) {
+		f()
 	}
 }
 
@@ -290,21 +276,14 @@ func (t *Try) end() {
 func (t *Try) StopAll(ctx context.Context) map[*Subject]int {
 	ctx, cancel := context.WithTimeout(ctx, grace)
 	defer cancel()
-	t.mu.Lock()
-	hosts := t.hosts
-	t.mu.Unlock()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	waiting := make(map[*Subject]int)
-	for _, h := range hosts {
+	for _, h := range listed(&t.mu, &t.hosts) {
 		if !h.runs() {
 			continue
 		}
-		wg.Go(func() { h.answers(ctx) })
-		h.mu.Lock()
-		workers := h.workers
-		h.mu.Unlock()
-		for _, w := range workers {
+		for _, w := range listed(&h.mu, &h.workers) {
 			wg.Go(func() {
 				if w.Stop(ctx) != nil {
 					mu.Lock()
@@ -315,5 +294,8 @@ func (t *Try) StopAll(ctx context.Context) map[*Subject]int {
 		}
 	}
 	wg.Wait()
+	for _, h := range listed(&t.mu, &t.hosts) {
+		h.checkRuns()
+	}
 	return waiting
 }

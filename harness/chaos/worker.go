@@ -45,8 +45,6 @@ func serve(suite []*harness.Variant, in io.Reader, out io.Writer) {
 		switch c.Do {
 		case doJudged:
 			p.worker(c.Worker).judged <- struct{}{}
-		case doPing:
-			p.answer(c, nil)
 		default:
 			p.worker(c.Worker).do(c)
 		}
@@ -75,6 +73,7 @@ func (p *process) live(stop <-chan struct{}) {
 	})
 }
 
+// aliveBeats is the number of beats after which a process shows that it runs.
 const aliveBeats = 50
 
 // ran reports a time without running, if any, before any later message. The caller holds p.mu.
@@ -93,14 +92,14 @@ func (p *process) answer(c command, err error) {
 	m := message{ID: c.ID, Worker: c.Worker}
 	if err != nil {
 		m.Error = err.Error()
-		m.Kind = 1 + slices.IndexFunc(kinds, func(k error) bool { return errors.Is(err, k) })
+		m.Kind = max(0, slices.IndexFunc(kinds, func(k error) bool { return errors.Is(err, k) }))
 	}
 	p.say(m)
 }
 
-// kinds are the errors that messages name by number, from 1. The first match counts: an error
-// for a lock that is not held may also report a loss.
-var kinds = []error{harness.ErrNotHeld, harness.ErrNotAcquired, harness.ErrUnavailable, context.DeadlineExceeded}
+// kinds are the errors that messages name by number; the first is no such error. The first match
+// counts: an error for a lock that is not held may also report a loss.
+var kinds = []error{nil, harness.ErrNotHeld, harness.ErrNotAcquired, harness.ErrUnavailable, context.DeadlineExceeded}
 
 type remoteError struct {
 	text string
@@ -203,27 +202,20 @@ const opened = 30 * time.Second
 func (w *worker) open(o *opening) error {
 	ctx, cancel := context.WithTimeout(w.ctx, opened)
 	defer cancel()
-	if o.With >= 0 {
-		if err := w.join(o); err != nil {
-			return err
-		}
-	} else {
-		for _, v := range w.p.suite {
-			if v.Name == o.Lock {
-				var err error
-				w.key = o.Key
-				o.At.Username, o.At.Password = o.Username, o.Password
-				if w.remote, err = v.Remote(ctx, o.At, o.Key); err != nil {
-					return err
-				}
-			}
-		}
-	}
-	if w.remote == nil {
-		return fmt.Errorf("chaos: no client of %q", o.Lock)
-	}
+	w.key = o.Key
 	var err error
-	w.session, err = w.remote.Join(ctx, w.id)
+	if o.With >= 0 {
+		err = w.join(o)
+	} else if i := slices.IndexFunc(w.p.suite, func(v *harness.Variant) bool { return v.Name == o.Lock }); i >= 0 {
+		o.At.Username, o.At.Password = o.Username, o.Password
+		w.remote, err = w.p.suite[i].Remote(ctx, o.At, o.Key)
+	}
+	if err == nil && w.remote == nil {
+		err = fmt.Errorf("chaos: no client of %q", o.Lock)
+	}
+	if err == nil {
+		w.session, err = w.remote.Join(ctx, w.id)
+	}
 	return err
 }
 
@@ -260,10 +252,10 @@ func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error)
 		w.event(oracle.Event{At: at, Kind: oracle.Failed, Shared: shared, Text: err.Error()})
 		return nil, err
 	}
-	h := &holding{lease: lease, shared: shared, stop: make(chan struct{})}
+	h := &holding{lease: lease, shared: shared}
 	w.event(oracle.Event{At: at, Kind: oracle.Granted, Shared: shared, Token: lease.Token(), Deadline: until(lease)})
 	w.holds = append(w.holds, h)
-	go w.watch(h, at)
+	go w.watch(h)
 	return h, nil
 }
 
@@ -292,7 +284,6 @@ func (w *worker) unlock() error {
 		w.event(oracle.Event{At: now(), Kind: oracle.Releasing, Token: h.lease.Token(), Shared: h.shared, Deadline: until(h.lease)})
 	}
 	h.mu.Unlock()
-	close(h.stop)
 	err := h.lease.Unlock(context.Background())
 	e := oracle.Event{At: now(), Kind: oracle.Released, Token: h.lease.Token(), Shared: h.shared}
 	if err != nil {

@@ -297,12 +297,12 @@ func cut(ops []operation, size int) []*window {
 
 func (w *window) note(op operation) {
 	w.clients[op.worker] = true
-	if op.ret == never {
+	end := op.ret
+	if end == never {
 		w.indefinite++
-		w.To = max(w.To, op.call)
-	} else {
-		w.To = max(w.To, op.ret)
+		end = op.call
 	}
+	w.To = max(w.To, end)
 }
 
 func (w *window) after(s state) state {

@@ -117,9 +117,6 @@ func NewDelays(all []Delay, anomalies ...Anomaly) *Delays {
 // Between returns the longest total delay of a process between two moments, and its name. The
 // work for a lock passes from process to process, so it loses at most the delay of the slowest.
 func (d *Delays) Between(from, to int64) (longest time.Duration, process string) {
-	if d == nil {
-		return 0, ""
-	}
 	var sum time.Duration
 	for i, x := range d.all {
 		if i > 0 && d.all[i-1].Process != x.Process {

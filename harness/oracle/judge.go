@@ -291,47 +291,41 @@ func (j *Judgement) margins(r Rules) {
 	}
 	_, next := j.neighbours()
 	for i, n := range next {
-		if h := &j.Holds[i]; h.Lost && n >= 0 && j.Holds[n].Worker != h.Worker {
+		if h := &j.Holds[i]; h.Lost && n < len(next) && j.Holds[n].Worker != h.Worker {
 			j.Margins = append(j.Margins, time.Duration(j.Holds[n].Acquired-h.Releasing))
 		}
 	}
 }
 
 // neighbours returns for each hold the end of the earlier holds that exclude it, and the index
-// of the next hold that excludes it, -1 for none.
+// of the next hold that excludes it, len(j.Holds) for none.
 func (j *Judgement) neighbours() (ended []int64, next []int) {
 	ended, next = make([]int64, len(j.Holds)), make([]int, len(j.Holds))
-	last, after := [2]int64{math.MinInt64, math.MinInt64}, [2]int{-1, -1} // of all holds, and of the exclusive ones
+	// By whether they exclude a shared hold: all holds, and only the exclusive ones.
+	last, after := map[bool]int64{false: math.MinInt64, true: math.MinInt64}, map[bool]int{false: len(next), true: len(next)}
 	for i := range j.Holds {
 		h := &j.Holds[i]
-		ended[i] = last[index(h.Shared)]
-		last[0] = max(last[0], h.Releasing)
+		ended[i] = last[h.Shared]
+		last[false] = max(last[false], h.Releasing)
 		if !h.Shared {
-			last[1] = max(last[1], h.Releasing)
+			last[true] = max(last[true], h.Releasing)
 		}
 	}
-	for i := len(j.Holds) - 1; i >= 0; i-- {
-		h := &j.Holds[i]
-		next[i] = after[index(h.Shared)]
-		after[0] = i
-		if !h.Shared {
-			after[1] = i
+	for i := range slices.Backward(j.Holds) {
+		shared := j.Holds[i].Shared
+		next[i] = after[shared]
+		after[false] = i
+		if !shared {
+			after[true] = i
 		}
 	}
 	return ended, next
 }
 
-// grantOf returns the time of the grant of hold i, or never if i is -1.
+// grantOf returns the time of the grant of hold i, or never if i is len(j.Holds).
 func (j *Judgement) grantOf(i int) int64 {
-	if i < 0 {
+	if i == len(j.Holds) {
 		return never
 	}
 	return j.Holds[i].Acquired
-}
-
-func index(shared bool) int {
-	if shared {
-		return 1
-	}
-	return 0
 }

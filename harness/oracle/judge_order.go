@@ -254,16 +254,14 @@ func fallen(holds []Hold, permits int) []fall {
 // stale returns the hold before h whose token h's should have exceeded, or nil. all has
 // the greatest token before h, writer the greatest of a writer.
 func stale(h, all, writer *Hold) *Hold {
+	before := all
 	if h.Shared {
-		if writer != nil && h.Token < writer.Token {
-			return writer
-		}
+		before = writer
+	}
+	if before == nil || h.Token > before.Token || h.Shared && h.Token == before.Token {
 		return nil
 	}
-	if all != nil && h.Token <= all.Token {
-		return all
-	}
-	return nil
+	return before
 }
 
 func greater(a, b *Hold) *Hold {

@@ -123,11 +123,7 @@ func (j *Judgement) heldPoints(points []point, r Rules, c *collector) []point {
 }
 
 func (j *Judgement) grantAfter(at int64) int64 {
-	i := sort.Search(len(j.Holds), func(i int) bool { return j.Holds[i].Acquired > at })
-	if i == len(j.Holds) {
-		return math.MaxInt64
-	}
-	return j.Holds[i].Acquired
+	return j.grantOf(sort.Search(len(j.Holds), func(i int) bool { return j.Holds[i].Acquired > at }))
 }
 
 func (j *Judgement) waitPoints(points []point, c *collector) []point {

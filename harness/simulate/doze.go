@@ -93,11 +93,8 @@ func (c *core) rouse(t int64, by *line) {
 
 func (c *core) forget(but *line) {
 	for _, l := range c.looks {
-		if l == but {
-			continue
-		}
-		if i := slices.Index(l.watchers, c); i >= 0 {
-			l.watchers = slices.Delete(l.watchers, i, i+1)
+		if l != but {
+			l.watchers = slices.DeleteFunc(l.watchers, func(d *core) bool { return c == d })
 		}
 	}
 }
@@ -130,12 +127,9 @@ func (c *core) looked(l *line, w atomics.Word) {
 	} else {
 		c.last, c.same = w, 0
 	}
-	for _, m := range c.looks {
-		if m == l {
-			return
-		}
+	if !slices.Contains(c.looks, l) {
+		c.looks = append(c.looks, l)
 	}
-	c.looks = append(c.looks, l)
 }
 
 // sleep takes the token of a Parker. Without one the worker sleeps until [core.rouseSleeper].

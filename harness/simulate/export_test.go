@@ -10,7 +10,7 @@ import (
 
 // RunChecked is Run with the protocol checked after every event.
 func RunChecked(m *Machine, w Workload, lock func(harness.Setup) harness.Local) (Result, error) {
-	return run(m, w, lock, options{excludes: true, checked: newProtocol})
+	return run(m, w, lock, newProtocol)
 }
 
 // OneWay returns the result on m of a ping-pong by compare-and-swap between two threads,

@@ -7,10 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"maps"
 	"math"
 	"os"
-	"path"
 	"reflect"
 	"slices"
 	"strings"
@@ -30,20 +30,13 @@ var ErrMachine = errors.New("simulate: machine")
 var machineFiles embed.FS
 
 // List returns copies of the machines of the program, sorted by name.
-func List() []*Machine {
-	entries, err := machineFiles.ReadDir("machines")
-	if err != nil {
-		panic(err) // they are part of the program
-	}
-	var all []*Machine
-	for _, e := range entries {
-		b, err := machineFiles.ReadFile(path.Join("machines", e.Name()))
-		if err != nil {
-			panic(err)
-		}
-		m, err := Parse(b)
-		if err != nil {
-			panic(fmt.Sprintf("%s: %v", e.Name(), err)) // TestMachines has read it
+func List() (all []*Machine) {
+	files, _ := fs.Glob(machineFiles, "machines/*.json") // an error would be in the pattern
+	for _, name := range files {
+		b, err := machineFiles.ReadFile(name)
+		m, wrong := Parse(b)
+		if err := errors.Join(err, wrong); err != nil {
+			panic(fmt.Sprintf("%s: %v", name, err)) // TestMachines has read it
 		}
 		all = append(all, m)
 	}

@@ -88,11 +88,8 @@ func (s series) model(t *testing.T, m *simulate.Machine, o outcome) float64 {
 		t.Fatal(err)
 	}
 	w.Hold, w.Think = w.Hold+s.loop/2, w.Think+s.loop/2
-	run := simulate.Run
-	if twins[o.lock].overlaps {
-		run = simulate.RunUnlocked
-	}
-	r, err := run(m, w, twins[o.lock].local)
+	w.Overlaps = twins[o.lock].overlaps
+	r, err := simulate.Run(m, w, twins[o.lock].local)
 	if err != nil {
 		t.Fatalf("%s, %s, %d workers on %s: %v", o.lock, o.section, o.workers, m.Name, err)
 	}

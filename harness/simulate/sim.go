@@ -139,17 +139,7 @@ type cell struct {
 // Run simulates workers that take a lock repeatedly. The error wraps [ErrTwoHolders] or
 // [ErrStuck] if the lock fails. A panic of its code is an error, too.
 func Run(m *Machine, w Workload, lock func(harness.Setup) harness.Local) (Result, error) {
-	return run(m, w, lock, options{excludes: true})
-}
-
-// RunUnlocked is Run for code that admits any number of workers, such as a counter.
-func RunUnlocked(m *Machine, w Workload, lock func(harness.Setup) harness.Local) (Result, error) {
-	return run(m, w, lock, options{})
-}
-
-type options struct {
-	excludes bool                 // more than one holder is an error
-	checked  func(s *sim) checker // of the protocol after every event, or nil
+	return run(m, w, lock, nil)
 }
 
 // A checker is called at each change of a line, and after every event.
@@ -160,21 +150,22 @@ type checker interface {
 	all()
 }
 
-func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, o options) (Result, error) {
+// run is Run with a checker, if checked is not nil.
+func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, checked func(*sim) checker) (Result, error) {
 	if err := w.Validate(m); err != nil {
 		return Result{}, err
 	}
 	w = w.withDefaults()
 	s := newSim(m, w.Seed)
 	s.wakeUp = s.ps(w.Wake)
-	if o.checked != nil {
-		s.check = o.checked(s)
+	if checked != nil {
+		s.check = checked(s)
 	}
 	if w.Exact {
 		s.dozing = 0
 	}
 	s.stuck = patience + 2*s.ps(w.Hold+w.Think)
-	t := &tally{s: s, w: w, excludes: o.excludes, holder: none, last: none, turns: make([]int64, w.Workers)}
+	t := &tally{s: s, w: w, holder: none, last: none, turns: make([]int64, w.Workers)}
 	handles, err := construct(lock, setup(m, w))
 	if err != nil {
 		return Result{}, err

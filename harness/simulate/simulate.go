@@ -3,13 +3,13 @@
 package simulate
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/stat"
 )
 
 // Simulates reports that this build simulates: a scheduler in its atomics, and no measuring.
@@ -31,7 +31,7 @@ func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (result.Sim
 	for i := range results {
 		one := w
 		one.Seed += uint64(i)
-		r, err := run(m, one, v.Local, options{excludes: true})
+		r, err := Run(m, one, v.Local)
 		if err != nil {
 			return result.Simulation{}, fmt.Errorf("%w (lock %s, %d workers, seed %d)", err, v.Name, w.Workers, one.Seed)
 		}
@@ -89,9 +89,7 @@ func expected(results []Result, f func(Result) float64) result.Expected {
 	for i, r := range results {
 		xs[i] = f(r)
 	}
-	slices.SortFunc(xs, cmp.Compare)
-	n := len(xs)
-	return result.Expected{Median: (xs[(n-1)/2] + xs[n/2]) / 2, Lo: xs[0], Hi: xs[n-1]}
+	return result.Expected{Median: stat.Median(xs), Lo: slices.Min(xs), Hi: slices.Max(xs)}
 }
 
 func on(m *Machine, w Workload, part func(cache int) int) int {

@@ -16,9 +16,9 @@ type storeBuffer struct {
 }
 
 func (b *storeBuffer) forward(w atomics.Word) (v uint64, ok bool) {
-	for i := len(b.buffer) - 1; i >= 0; i-- {
-		if b.buffer[i].Word == w {
-			return b.buffer[i].New, true
+	for _, a := range slices.Backward(b.buffer) {
+		if a.Word == w {
+			return a.New, true
 		}
 	}
 	return 0, false

@@ -10,12 +10,11 @@ import (
 // A tally counts a run's acquisitions, in ps, and checks that there is one holder.
 // It has one field for each figure of the prediction.
 type tally struct {
-	s        *sim
-	w        Workload
-	excludes bool
-	holder   int
-	last     int // the holder before
-	total    int // acquisitions, including the warm-up
+	s      *sim
+	w      Workload
+	holder int
+	last   int // the holder before
+	total  int // acquisitions, including the warm-up
 
 	turns    []int64 // by worker
 	begun    int64
@@ -31,7 +30,7 @@ type tally struct {
 }
 
 func (t *tally) granted(c *core, asked int64) {
-	if inside := t.holder != none || t.last != c.id && c.clock < t.left; inside && t.excludes {
+	if inside := t.holder != none || t.last != c.id && c.clock < t.left; inside && !t.w.Overlaps {
 		other := t.holder
 		if other == none {
 			other = t.last // it is still working

@@ -29,6 +29,9 @@ type Workload struct {
 	Exact  bool   // waiters make every poll as a separate event: slower, for tests
 	Apart  bool   // a core has a second worker only when every core has one
 	Spread bool   // neighbours are on different sockets
+
+	// Overlaps reports that the code admits several workers, as a counter does.
+	Overlaps bool
 }
 
 // MaxLines is the greatest number of lines of data of a critical section.

@@ -34,7 +34,7 @@ var Sentinel = &Layout{
 
 // Cluster is three primaries without replicas that share the slots of a Redis Cluster evenly. It
 // takes two seconds to start: primaries refuse to serve until then after they have found each
-// other.
+// other. Each serves on if another hangs.
 var Cluster = &Layout{
 	Name:    "redis-cluster",
 	servers: 3,
@@ -131,7 +131,8 @@ func clusterCommand(p program, m member, _ []member) (*exec.Cmd, error) {
 		"--cluster-enabled", "yes",
 		"--cluster-port", strconv.Itoa(m.quorum), // else 10,000 more, which may be none
 		"--cluster-config-file", "nodes.conf",
-		"--cluster-node-timeout", "2000",
+		"--cluster-node-timeout", "15000",
+		"--cluster-require-full-coverage", "no",
 	), nil
 }
 
@@ -151,8 +152,10 @@ func settleCluster(ctx context.Context, all []member) error {
 		}
 	}
 	for _, m := range all {
-		if err := until(ctx, m, 1, "cluster_state:ok", "CLUSTER", "INFO"); err != nil {
-			return err
+		for _, want := range []string{"cluster_slots_ok:16384", "cluster_state:ok"} {
+			if err := until(ctx, m, 1, want, "CLUSTER", "INFO"); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

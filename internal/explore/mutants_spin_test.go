@@ -27,14 +27,11 @@ const (
 	noRecheck     bug = "takes the lock after the wait without a second check"
 	freesTwice    bug = "frees the lock a second time when it is no longer its own"
 	freesNever    bug = "frees the lock only if no waiter has polled it"
-	innerFrees    bug = "is freed by the inner of two unlocks"
 )
 
 type tas struct {
 	bug         bug
 	held, polls atomics.Uint32
-	owner       atomics.Uint32
-	depth       int
 }
 
 func newTAS(_ int, b bug) harness.Local { return harness.Shared(&tas{bug: b}) }
@@ -215,28 +212,6 @@ func newBakery(n int, b bug) harness.Local {
 				}
 			},
 			unlock: func() { number[i].StoreRelease(0) },
-		}
-	})
-}
-
-// newReentrant lets its owner in again.
-func newReentrant(_ int, b bug) harness.Local {
-	l := &tas{}
-	return perWorker(func(i int) sync.Locker {
-		return funcs{
-			lock: func() {
-				if l.owner.Load() != uint32(i)+1 {
-					l.Lock()
-					l.owner.StoreRelease(uint32(i) + 1)
-				}
-				l.depth++
-			},
-			unlock: func() {
-				if l.depth--; l.depth == 0 || b == innerFrees {
-					l.owner.StoreRelease(0)
-					l.Unlock()
-				}
-			},
 		}
 	})
 }

@@ -31,7 +31,6 @@ var mutants = []mutant{
 	{lock: "tas", make: newTAS, bug: freesTwice, workers: 3, times: 1, want: explore.ErrExclusion},
 	{lock: "tas", make: newTAS, bug: freesNever, workers: 2, times: 1, want: explore.ErrLivelock},
 	{lock: "ttas", make: newTTAS, bug: noRecheck, workers: 3, times: 1, want: explore.ErrExclusion},
-	{lock: "reentrant", make: newReentrant, bug: innerFrees, workers: 2, times: 1, want: explore.ErrExclusion, traits: harness.Traits{Reentrant: true}},
 
 	{lock: "ticket", make: newTicket, bug: sameTicket, workers: 2, times: 1, want: explore.ErrDeadlock},
 	{lock: "ticket", make: newTicket, bug: earlyServe, workers: 2, times: 1, want: explore.ErrExclusion},

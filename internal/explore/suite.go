@@ -106,8 +106,8 @@ type Use struct {
 }
 
 // Lock returns a program in which workers repeatedly take a lock of variant v. It checks the claims
-// of v: exclusion or the number of permits, order of arrival, reentrance, and that every worker
-// gets the lock. If v supports readers, every second acquisition is a reader's.
+// of v: exclusion or the number of permits, order of arrival, and that every worker gets the
+// lock. If v supports readers, every second acquisition is a reader's.
 func Lock(v *harness.Variant, u Use) func() Program {
 	return func() Program {
 		l := v.Local(harness.Setup{Workers: len(u.Acquisitions), Wait: u.Wait, Nodes: u.Nodes})
@@ -118,7 +118,7 @@ func Lock(v *harness.Variant, u Use) func() Program {
 			FIFO:    v.Traits.FIFO && !v.Traits.ReadWrite,
 		}
 		for i, times := range u.Acquisitions {
-			c := client{handle: l.Worker(i), reentrant: v.Traits.Reentrant, data: &data}
+			c := client{handle: l.Worker(i), data: &data}
 			p.Workers = append(p.Workers, func(w *Worker) {
 				for k := range times {
 					c.use(w, k+i, u.Try)
@@ -130,61 +130,39 @@ func Lock(v *harness.Variant, u Use) func() Program {
 }
 
 type client struct {
-	handle    sync.Locker
-	reentrant bool
-	data      *[2]atomics.Uint64 // both the same, if a reader is to see them
+	handle sync.Locker
+	data   *[2]atomics.Uint64 // both the same, if a reader is to see them
 }
 
 func (c *client) use(w *Worker, k int, try bool) {
 	odd := k%2 == 1
-	switch h := c.handle.(type) {
-	case harness.RWLocker:
-		if odd {
-			w.Asks()
-			h.RLock()
-			w.EnterShared()
-			w.Leave()
-			h.RUnlock()
-			return
-		}
-	case harness.OptimisticReader:
-		if odd {
-			c.read(w, h)
-		} else {
-			c.write(w)
-		}
+	lock, enter, unlock := c.handle.Lock, w.Enter, c.handle.Unlock
+	rw, shares := c.handle.(harness.RWLocker)
+	optimist, optimistic := c.handle.(harness.OptimisticReader)
+	trier, tries := c.handle.(harness.TryLocker)
+	switch {
+	case odd && shares:
+		lock, enter, unlock = rw.RLock, w.EnterShared, rw.RUnlock
+	case odd && optimistic:
+		c.read(w, optimist)
 		return
 	}
-	if t, ok := c.handle.(harness.TryLocker); ok && odd && try {
-		if !t.TryLock() {
+	if odd && tries && try && !shares {
+		if !trier.TryLock() {
 			return
 		}
-		w.Enter()
-		w.Leave()
-		c.handle.Unlock()
-		return
+	} else {
+		w.Asks()
+		lock()
 	}
-	w.Asks()
-	c.handle.Lock()
-	if c.reentrant {
-		c.handle.Lock()
-		//lint:ignore SA2001 this unlock must not let a worker in
-		c.handle.Unlock()
+	enter()
+	if optimistic {
+		next := c.data[0].Load() + 1
+		c.data[0].StoreRelease(next)
+		c.data[1].StoreRelease(next)
 	}
-	w.Enter()
 	w.Leave()
-	c.handle.Unlock()
-}
-
-func (c *client) write(w *Worker) {
-	w.Asks()
-	c.handle.Lock()
-	w.Enter()
-	next := c.data[0].Load() + 1
-	c.data[0].StoreRelease(next)
-	c.data[1].StoreRelease(next)
-	w.Leave()
-	c.handle.Unlock()
+	unlock()
 }
 
 func (c *client) read(w *Worker, h harness.OptimisticReader) {
@@ -367,9 +345,5 @@ func (n *namer) walk(v reflect.Value, path string) {
 }
 
 func isWord(t reflect.Type) bool {
-	switch t {
-	case reflect.TypeFor[atomics.Uint32](), reflect.TypeFor[atomics.Uint64](), reflect.TypeFor[atomic.Uint32]():
-		return true
-	}
-	return false
+	return t == reflect.TypeFor[atomics.Uint32]() || t == reflect.TypeFor[atomics.Uint64]() || t == reflect.TypeFor[atomic.Uint32]()
 }

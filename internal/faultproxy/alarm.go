@@ -19,13 +19,8 @@ func until(alarm *machine.Alarm, due time.Time, gone <-chan struct{}) bool {
 }
 
 func sleep(d time.Duration, gone <-chan struct{}) bool {
-	if d <= 0 {
-		return true
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
 	select {
-	case <-timer.C:
+	case <-time.After(d):
 		return true
 	case <-gone:
 		return false

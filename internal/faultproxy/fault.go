@@ -7,33 +7,23 @@ import (
 )
 
 // An Action is the effect of a Fault on a request.
-type Action int
+type Action string
 
 // The actions. Those with a loss break the connection: the client sees a reset.
 const (
 	// LoseReply lets the server execute the request and loses its reply.
-	LoseReply Action = iota
+	LoseReply Action = "reply lost"
 
 	// LoseRequest breaks the connection before the server receives the request.
-	LoseRequest
+	LoseRequest Action = "request lost"
 
 	// HoldBack delays the request and later data by Fault.By, also if the client has closed.
-	HoldBack
+	HoldBack Action = "request held back"
 )
-
-func (a Action) String() string {
-	switch a {
-	case LoseRequest:
-		return "request lost"
-	case HoldBack:
-		return "request held back"
-	}
-	return "reply lost"
-}
 
 // A Fault waits for its request. The zero value loses the reply to the next request.
 type Fault struct {
-	Do    Action
+	Do    Action             // "" is LoseReply
 	By    time.Duration      // for HoldBack
 	Match func(Message) bool // nil matches all, see Op
 	Skip  int                // number of matching requests that pass first

@@ -30,22 +30,11 @@ type link struct {
 	forgotten bool // it is silent for ever
 }
 
-type ending int
-
-const (
-	closeBoth   ending = iota
-	resetClient        // and close the server's side, so that it reads all sent data
-	resetBoth
-)
-
-func (k *link) end(how ending) {
+// end closes both connections, with a reset (RST) of some. The other reads all sent data.
+func (k *link) end(reset ...*net.TCPConn) {
 	k.once.Do(func() {
-		// Without lingering data a closed connection is reset.
-		if how != closeBoth {
-			k.client.SetLinger(0)
-		}
-		if how == resetBoth {
-			k.server.SetLinger(0)
+		for _, c := range reset {
+			c.SetLinger(0) // without lingering data a closed connection is reset
 		}
 		k.client.Close()
 		k.server.Close()
@@ -127,7 +116,7 @@ func (k *link) unheard(d Direction) bool {
 }
 
 func (k *link) deliver(d Direction, to *net.TCPConn, queue <-chan parcel) {
-	defer k.end(closeBoth)
+	defer k.end()
 	var alarm *machine.Alarm // made when first needed
 	defer func() { alarm.Close() }()
 	for q := range queue {
@@ -140,7 +129,7 @@ func (k *link) deliver(d Direction, to *net.TCPConn, queue <-chan parcel) {
 			}
 		}
 		if q.fatal != nil {
-			k.end(resetClient)
+			k.end(k.client)
 			q.fatal.hit()
 			return
 		}

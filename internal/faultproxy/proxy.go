@@ -80,7 +80,7 @@ func (p *Proxy) Close() error {
 
 // Reset breaks every connection now: both sides see a reset (RST).
 func (p *Proxy) Reset() {
-	p.each(func(k *link) { k.end(resetBoth) })
+	p.each(func(k *link) { k.end(k.client, k.server) })
 }
 
 func (p *Proxy) each(do func(k *link)) {
@@ -116,7 +116,7 @@ func (p *Proxy) BlackHole(d Direction, on bool) {
 	p.hole[d] = on
 	for k := range p.links {
 		if !on && k.gap[d] && !k.forgotten {
-			k.end(resetBoth)
+			k.end(k.client, k.server)
 		}
 	}
 }
@@ -220,7 +220,7 @@ func (p *Proxy) serve(client *net.TCPConn) {
 	k.number = p.serial
 	p.links[k] = true
 	if p.open.Err() != nil || p.refuse || p.to != to { // Close, Refuse and Redirect may have run before k was registered
-		k.end(resetBoth)
+		k.end(k.client, k.server)
 	}
 	p.mu.Unlock()
 	k.carry()

@@ -58,10 +58,7 @@ func pass(t *testing.T, addr string) {
 	p := start(t, addr, faultproxy.Redis, &l)
 	c := connect(t, p.Addr())
 	key, big := newKey(), strings.Repeat("x", 200_000)
-	fmt.Fprintf(c, "*5\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n$2\r\nPX\r\n$5\r\n60000\r\n", len(key), key, len(big), big)
-	if line, err := c.ReadString('\n'); line != "+OK\r\n" {
-		t.Fatalf("%q, %v", line, err)
-	}
+	c.must(t, "+OK", "SET %s %s PX 60000", key, big)
 	c.must(t, "$200000", "GET %s", key)
 	got := make([]byte, len(big)+2)
 	if _, err := io.ReadFull(c, got); err != nil || string(got) != big+"\r\n" {
@@ -135,7 +132,7 @@ func pipeline(t *testing.T, addr string) {
 	key := newKey()
 	p.Inject(faultproxy.Fault{Match: faultproxy.Op("incr"), Skip: 2}) // its reply
 	c := connect(t, p.Addr())
-	fmt.Fprintf(c, "INCR %[1]s\r\nINCR %[1]s\r\nINCR %[1]s\r\n", key)
+	c.Write(encode("INCR %[1]s\nINCR %[1]s\nINCR %[1]s", key))
 	got, err := io.ReadAll(c)
 	if string(got) != ":1\r\n:2\r\n" || !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("read %q, %v; want two replies and a reset", got, err)
@@ -181,7 +178,7 @@ func delay(t *testing.T, addr string) {
 		c.must(t, "+PONG", "PING")
 		p.Delay(d, by)
 		key, began := newKey(), time.Now()
-		fmt.Fprint(c, strings.Repeat("INCR "+key+"\r\n", n))
+		c.Write(encode(strings.Repeat("INCR %[1]s\n", n), key))
 		for i := range n {
 			line, err := c.ReadString('\n')
 			if want := fmt.Sprintf(":%d\r\n", i+1); line != want {
@@ -306,7 +303,7 @@ func heldBack(t *testing.T, addr string) {
 	i := p.Inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: by, Match: faultproxy.Op("incr")})
 	c, other := connect(t, p.Addr()), connect(t, p.Addr())
 	began := time.Now()
-	fmt.Fprintf(c, "INCR %[1]s\r\nINCR %[1]s\r\n", key)
+	c.Write(encode("INCR %[1]s\nINCR %[1]s", key))
 	done(t, i)
 	c.Close()
 	for value := "0"; value != "2"; {

@@ -1,7 +1,6 @@
 package faultproxy
 
 import (
-	"bytes"
 	"locklab/internal/wire"
 	"slices"
 	"strconv"
@@ -9,7 +8,8 @@ import (
 )
 
 // Redis returns the framing of one connection of a Redis client. Replies come in the order of
-// the commands, except messages to a subscriber. MONITOR and CLIENT REPLY are not supported.
+// the commands, except messages to a subscriber. MONITOR, CLIENT REPLY and commands without
+// lengths (inline commands) are not supported.
 func Redis() Framing { return new(redis) }
 
 type redis struct {
@@ -17,22 +17,16 @@ type redis struct {
 	open  []call // oldest first
 }
 
-func (*redis) Cut(d Direction, stream []byte) (int, error) {
-	if d == Request && len(stream) > 0 && stream[0] != '*' { // a command typed by hand
-		i := bytes.IndexByte(stream, '\n')
-		if i < 0 && len(stream) > 64<<10 {
-			return 0, wire.ErrForeign
-		}
-		return i + 1, nil
-	}
-	return wire.CutValue(stream)
+func (*redis) Cut(_ Direction, stream []byte) (int, error) {
+	_, n, err := wire.ParseValue(stream)
+	return n, err
 }
 
 func (r *redis) Read(d Direction, raw []byte) Message {
 	if d == Request {
 		return r.command(raw)
 	}
-	v := wire.ParseValue(raw)
+	v, _, _ := wire.ParseValue(raw)
 	var word string
 	if (v.Type == '*' || v.Type == '>') && len(v.Items) > 0 {
 		word = strings.ToLower(v.Items[0].Text)
@@ -59,13 +53,10 @@ func (r *redis) Read(d Direction, raw []byte) Message {
 }
 
 func (r *redis) command(raw []byte) Message {
+	v, _, _ := wire.ParseValue(raw)
 	var words []string
-	if len(raw) > 0 && raw[0] == '*' {
-		for _, item := range wire.ParseValue(raw).Items {
-			words = append(words, item.Text)
-		}
-	} else {
-		words = strings.Fields(string(raw))
+	for _, item := range v.Items {
+		words = append(words, item.Text)
 	}
 	if len(words) == 0 {
 		return Message{} // the server does not answer that

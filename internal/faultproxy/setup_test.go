@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -74,8 +75,20 @@ func open(addr string) (*talk, error) {
 	return &talk{c, bufio.NewReader(c)}, nil
 }
 
+// encode returns the commands in the lines of a text as a client sends them.
+func encode(format string, args ...any) (out []byte) {
+	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
+		words := strings.Fields(line)
+		out = fmt.Appendf(out, "*%d\r\n", len(words))
+		for _, w := range words {
+			out = fmt.Appendf(out, "$%d\r\n%s\r\n", len(w), w)
+		}
+	}
+	return out
+}
+
 func (c *talk) say(format string, args ...any) (string, error) {
-	if _, err := fmt.Fprintf(c, format+"\r\n", args...); err != nil {
+	if _, err := c.Write(encode(format, args...)); err != nil {
 		return "", err
 	}
 	line, err := c.ReadString('\n')

@@ -19,7 +19,7 @@ func forget(t *testing.T, addr string) {
 	key := newKey()
 	c, waiting := connect(t, p.Addr()), connect(t, p.Addr())
 	c.must(t, "+PONG", "PING")
-	fmt.Fprintf(waiting, "BLPOP %s 0\r\n", key)
+	waiting.Write(encode("BLPOP %s 0", key))
 	for p.Seen("blpop") == 0 {
 		time.Sleep(time.Millisecond)
 	}
@@ -105,7 +105,7 @@ func jitter(t *testing.T, addr string) {
 			t.Errorf("%v: %d replies in %v, want %v each on average", d, n, took, most/2)
 		}
 		key := newKey()
-		fmt.Fprint(c, strings.Repeat("INCR "+key+"\r\n", n))
+		c.Write(encode(strings.Repeat("INCR %[1]s\n", n), key))
 		for i := range n {
 			c.next(t, fmt.Sprintf(":%d", i+1))
 		}

@@ -42,7 +42,6 @@ type resp struct {
 	at      int
 	short   bool // the message is incomplete
 	foreign bool // this is not RESP
-	keep    bool // build values
 }
 
 func (r *resp) line() []byte {
@@ -77,7 +76,7 @@ func (r *resp) value(depth int) (v Value) {
 	v.Type, p = p[0], p[1:]
 	switch v.Type {
 	case '+', '-', ':', ',', '#', '(':
-		v.Text = r.text(p)
+		v.Text = string(p)
 	case '_':
 		v.Null = true
 	case '$', '=', '!':
@@ -94,7 +93,7 @@ func (r *resp) value(depth int) (v Value) {
 			r.short = true
 			return v
 		}
-		v.Text = r.text(r.b[r.at : r.at+n])
+		v.Text = string(r.b[r.at : r.at+n])
 		r.at += n + 2
 	case '*', '~', '>', '%', '|':
 		r.items(p, depth, &v)
@@ -119,54 +118,23 @@ func (r *resp) items(p []byte, depth int, v *Value) {
 	}
 	v.Items = []Value{}
 	for ; n > 0 && !r.short && !r.foreign; n-- {
-		item := r.value(depth + 1)
-		if r.keep {
-			v.Items = append(v.Items, item)
-		}
+		v.Items = append(v.Items, r.value(depth+1))
 	}
 	if v.Type == '|' && !r.short && !r.foreign { // attributes precede the value they describe
 		*v = r.value(depth + 1)
 	}
 }
 
-func (r *resp) text(p []byte) string {
-	if !r.keep {
-		return ""
-	}
-	return string(p)
-}
-
-// CutValue returns the length of the value at the start of stream, or 0 if it is incomplete. An
-// error wraps ErrForeign.
-func CutValue(stream []byte) (int, error) {
+// ParseValue decodes the value at the start of stream and returns its length, or 0 if it is
+// incomplete. What is missing or foreign is zero. An error wraps ErrForeign.
+func ParseValue(stream []byte) (v Value, n int, err error) {
 	r := &resp{b: stream}
-	r.value(0)
+	v = r.value(0)
 	switch {
 	case r.foreign:
-		return 0, ErrForeign
+		return v, 0, ErrForeign
 	case r.short:
-		return 0, nil
+		return v, 0, nil
 	}
-	return r.at, nil
-}
-
-// ParseValue decodes the value at the start of b. What is missing or foreign is zero.
-func ParseValue(b []byte) Value {
-	r := &resp{b: b, keep: true}
-	return r.value(0)
-}
-
-// FirstWord returns the type of the aggregate at the start of b and its first element. It returns
-// false for another value, and if there is no element or it is no string.
-func FirstWord(b []byte) (kind byte, word string, ok bool) {
-	r := &resp{b: b, keep: true}
-	head := r.line()
-	if len(head) < 2 || !strings.ContainsRune("*~>%|", rune(head[0])) || head[1] == '0' || head[1] == '-' {
-		return 0, "", false
-	}
-	if r.at == len(b) || !strings.ContainsRune("+$=!", rune(b[r.at])) {
-		return 0, "", false
-	}
-	v := r.value(1)
-	return head[0], v.Text, !v.Null && !r.short && !r.foreign
+	return v, r.at, nil
 }

@@ -24,21 +24,17 @@ func FuzzValue(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		n, err := CutValue(in)
+		v, n, err := ParseValue(in)
 		if n == 0 || err != nil {
 			return
 		}
 		for i := range n {
-			if m, err := CutValue(in[:i]); m != 0 || err != nil {
+			if _, m, err := ParseValue(in[:i]); m != 0 || err != nil {
 				t.Fatalf("%d bytes of %q are cut at %d, %v", i, in, m, err)
 			}
 		}
-		v := ParseValue(in)
-		if got := ParseValue(in[:n]); got.String() != v.String() {
-			t.Errorf("%q is parsed as %v, and as %v without what follows", in, v, got)
-		}
-		if kind, word, ok := FirstWord(in[:n]); ok && in[0] != '|' && (v.Type != kind || v.Items[0].Text != word) {
-			t.Errorf("the first word of %v is %q", v, word)
+		if got, m, err := ParseValue(in[:n]); got.String() != v.String() || m != n || err != nil {
+			t.Errorf("%q is parsed as %v, and as %v without what follows (%d, %v)", in, v, got, m, err)
 		}
 	})
 }

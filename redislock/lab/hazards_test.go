@@ -99,7 +99,7 @@ func TestTokenSteps(t *testing.T) {
 		{"rpush", faultproxy.LoseRequest, true, false},
 		{"rpush", faultproxy.LoseReply, true, true},
 	} {
-		t.Run(c.op+"/"+c.do.String(), func(t *testing.T) {
+		t.Run(c.op+"/"+string(c.do), func(t *testing.T) {
 			p, through := newProxy(t, at)
 			key := "token-" + rand.Text()
 			join := func(at harness.Endpoint) harness.Session {

@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"net"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -21,23 +22,20 @@ func (c *Counter) Counts() harness.Counts {
 	return harness.Counts{Requests: c.requests.Load(), Notifications: c.messages.Load()}
 }
 
+var (
+	handshake = []string{"hello", "auth", "client", "select"} // of each connection
+	messages  = []string{"message", "pmessage", "smessage"}   // other pushes confirm subscriptions
+)
+
 func (c *Counter) sent(kind byte, name string) {
-	switch strings.ToLower(name) {
-	case "hello", "auth", "client", "select":
-		// The handshake of each connection.
-	default:
-		if kind == '*' {
-			c.requests.Add(1)
-		}
+	if kind == '*' && !slices.Contains(handshake, strings.ToLower(name)) {
+		c.requests.Add(1)
 	}
 }
 
 func (c *Counter) received(kind byte, name string) {
-	switch name {
-	case "message", "pmessage", "smessage":
-		if kind == '>' { // subscriptions are confirmed in the same way
-			c.messages.Add(1)
-		}
+	if kind == '>' && slices.Contains(messages, name) {
+		c.messages.Add(1)
 	}
 }
 

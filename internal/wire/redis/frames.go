@@ -4,8 +4,8 @@ import "locklab/internal/wire"
 
 // frames follows one direction of a connection in RESP; its input may be split anywhere.
 type frames struct {
-	// first is called with the type of each outermost array, push and so on, and its first
-	// element if that is a string.
+	// first is called with the type of each outermost array, push and so on, and the text of
+	// its first element.
 	first func(kind byte, element string)
 
 	rest []byte // an incomplete message
@@ -21,7 +21,7 @@ func (f *frames) scan(p []byte) {
 		p = f.rest
 	}
 	for len(p) > 0 {
-		n, err := wire.CutValue(p)
+		v, n, err := wire.ParseValue(p)
 		if f.lost = err != nil || n == 0 && len(p) > wire.MaxMessage; f.lost {
 			f.rest = nil
 			return
@@ -29,8 +29,8 @@ func (f *frames) scan(p []byte) {
 		if n == 0 {
 			break
 		}
-		if kind, word, ok := wire.FirstWord(p[:n]); ok {
-			f.first(kind, word)
+		if len(v.Items) > 0 {
+			f.first(v.Type, v.Items[0].Text)
 		}
 		p = p[n:]
 	}

@@ -21,12 +21,12 @@ func TestFrames(t *testing.T) {
 		{">3\r\n+message\r\n$1\r\nc\r\n$1\r\n0\r\n", []string{">message"}},
 		{">3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n", []string{">subscribe"}},
 		// Nested values are not first.
-		{"*2\r\n:1\r\n$7\r\nmessage\r\n>1\r\n$1\r\np\r\n", []string{">p"}},
-		{"*2\r\n*1\r\n$7\r\nmessage\r\n$1\r\nx\r\n>1\r\n$1\r\np\r\n", []string{">p"}},
+		{"*2\r\n:1\r\n$7\r\nmessage\r\n>1\r\n$1\r\np\r\n", []string{"*1", ">p"}},
+		{"*2\r\n*1\r\n$7\r\nmessage\r\n$1\r\nx\r\n>1\r\n$1\r\np\r\n", []string{"*", ">p"}},
 		{"%1\r\n$1\r\nk\r\n*2\r\n$7\r\nmessage\r\n:1\r\n>1\r\n$1\r\np\r\n", []string{"%k", ">p"}},
-		{"|1\r\n$1\r\nk\r\n:1\r\n$7\r\nmessage\r\n>1\r\n$1\r\np\r\n", []string{"|k", ">p"}},
+		{"|1\r\n$1\r\nk\r\n:1\r\n$7\r\nmessage\r\n>1\r\n$1\r\np\r\n", []string{">p"}},
 		{"*-1\r\n*0\r\n~0\r\n%0\r\n$0\r\n\r\n>1\r\n$1\r\np\r\n", []string{">p"}},
-		{"*2\r\n$-1\r\n$1\r\nx\r\n=7\r\ntxt:abc\r\n!3\r\nERR\r\n>1\r\n$1\r\np\r\n", []string{">p"}},
+		{"*2\r\n$-1\r\n$1\r\nx\r\n=7\r\ntxt:abc\r\n!3\r\nERR\r\n>1\r\n$1\r\np\r\n", []string{"*", ">p"}},
 	} {
 		for _, part := range []int{1, 2, 3, 7, len(test.stream)} {
 			var got []string
