@@ -21,7 +21,7 @@ import (
 // A short run takes about 20 seconds: scenarios wait most of the time.
 const (
 	shortBudget   = 20 * time.Second
-	shortParallel = 3
+	shortParallel = 4
 )
 
 // A chaosRun tries failure scenarios, prints the outcomes and, with a directory, stores them.

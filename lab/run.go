@@ -287,7 +287,7 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	}
 	p := &measure.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
-	p.Reference = func(l harness.Lock) bool {
+	p.Race.Reference = func(l harness.Lock) bool {
 		return l.Family == harness.Peer || slices.Contains([]string{judge.DefaultBaseline, judge.DefaultOfReaders, o.guarantees.baseline}, l.Name)
 	}
 	p.Rounds = cmp.Or(o.rounds, defaultRounds)

@@ -87,14 +87,14 @@ func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round
 	if len(u) > 1 {
 		s := spec{Workload: u[0].Workload, Round: round, Seed: p.Seed + uint64(serial)<<32, Machine: known}
 		limit := cmp.Or(p.Patience, time.Minute)
-		for k, n := range p.race.passes(u) {
+		for k, n := range p.Race.passes(u) {
 			c := u[k]
 			s.Shared = append(s.Shared, share{c.Lock.Name, fmt.Sprintf("%s-%d-%d", p.RunID, serial, k), n, p.access(c)})
 			limit += 4 * c.estimate(1)
 		}
 		heard, failed := ask(ctx, s, limit)
 		all, _ := results(heard.answer)
-		p.race.count(all, p.stays)
+		p.Race.count(all)
 		for _, res := range all {
 			i := slices.IndexFunc(left, func(c Case) bool { return c.Lock.Name == res.Lock.Name && res.Workload == c.Workload })
 			if i < 0 || len(res.Violations) > 0 {

@@ -64,12 +64,10 @@ type Plan struct {
 	// of the workers, clients and rates, which its results cover.
 	Together *Ranks
 
-	// Reference, if not nil, reports whether others are compared with a lock: it takes part in
-	// all passes, however slow it is.
-	Reference func(harness.Lock) bool
+	// Race gives the blocks of far slower locks to the others.
+	Race Race
 
-	exe  string // the program that measures; "" is this one
-	race race
+	exe string // the program that measures; "" is this one
 }
 
 // Validate reports the first mistake in p as an error that wraps harness.ErrUsage.
@@ -146,7 +144,7 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error, builds ...B
 		builds = []Build{{Path: p.exe}}
 	}
 	by, known := *p, calibrate()
-	by.exe, by.race = builds[0].Path, make(race)
+	by.exe, by.Race.slow = builds[0].Path, make(map[string]int)
 	r := by.progress(time.Now(), builds)
 	units, draw := by.units(), rand.New(rand.NewPCG(p.Seed, uint64(p.Rounds)))
 	for round := 0; round < r.rounds; round++ {
@@ -200,8 +198,6 @@ func (p *Plan) total(rounds int) (n int) {
 func (p *Plan) due(c Case, round int) bool { return p.RoundsOf(c, round+1) > p.RoundsOf(c, round) }
 
 func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, round) }
-
-func (p *Plan) stays(l harness.Lock) bool { return p.Reference != nil && p.Reference(l) }
 
 func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
 	res, err := p.measure(ctx, c, known, round, serial)

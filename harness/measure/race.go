@@ -13,20 +13,25 @@ const (
 	farSlower  = 0.5 // of the fastest lock's rate
 )
 
-// A race counts, by the name of the case, the latest rounds in a row in which a local lock was
-// far slower than the fastest one in every pass of their process. A lock with raceRounds of them
-// has left the race: in the next round it has one block and its window, and the others take its
-// time for more blocks. The ratio of a round does not decide the number of its own blocks, so
-// the error rate of the comparisons does not change.
-type race map[string]int
+// A Race finds local locks that are far slower than the fastest one in every pass of their
+// process. After raceRounds such rounds in a row a lock has one block and its window in the next,
+// and the others take its time for more blocks. The ratio of a round does not decide the number
+// of its own blocks, so the error rate of the comparisons does not change.
+type Race struct {
+	// Reference, if not nil, reports whether others are compared with a lock: it takes part in
+	// all passes.
+	Reference func(harness.Lock) bool
+
+	slow map[string]int // the number of the latest such rounds in a row, by case
+}
 
 // passes returns the number of passes of each case of u.
-func (r race) passes(u unit) []int {
+func (r Race) passes(u unit) []int {
 	all := passes(u[0].Workload, u[0].Lock.Remote != nil)
 	out := slices.Repeat([]int{all}, len(u))
 	var open []int
 	for i, c := range u {
-		if r[c.Name()] < raceRounds {
+		if r.slow[c.Name()] < raceRounds {
 			open = append(open, i)
 			continue
 		}
@@ -38,8 +43,8 @@ func (r race) passes(u unit) []int {
 	return out
 }
 
-// count adds a round: the results of one process. Locks for which stays is true never leave.
-func (r race) count(round []*harness.Result, stays func(harness.Lock) bool) {
+// count adds a round: the results of one process.
+func (r Race) count(round []*harness.Result) {
 	compete := slices.DeleteFunc(slices.Clone(round), func(x *harness.Result) bool {
 		return x.Blocks == nil || !x.Lock.Status.Competes() || x.Lock.Traits.Permits > 1 || x.Lock.Traits.Needs != ""
 	})
@@ -51,8 +56,8 @@ func (r race) count(round []*harness.Result, stays func(harness.Lock) bool) {
 	fastest := slices.MaxFunc(compete, func(a, b *harness.Result) int { return cmp.Compare(rate(a), rate(b)) })
 	for _, x := range compete {
 		name := "lock=" + x.Lock.Name + "/" + x.Workload.Name()
-		if r[name]++; stays(x.Lock) || slices.Max(x.Blocks.Ratios(fastest.Blocks, ops)) >= farSlower {
-			delete(r, name)
+		if r.slow[name]++; r.Reference != nil && r.Reference(x.Lock) || slices.Max(x.Blocks.Ratios(fastest.Blocks, ops)) >= farSlower {
+			delete(r.slow, name)
 		}
 	}
 }

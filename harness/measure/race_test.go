@@ -33,13 +33,13 @@ func TestRace(t *testing.T) {
 		{"half in one block", [][]*harness.Result{slow, slow, once, slow, slow}, "", [4]int{6, 6, 6, 6}},
 		{"again", [][]*harness.Result{slow, slow, slow, once}, "", [4]int{6, 6, 6, 6}},
 	} {
-		r := make(race)
+		r := Race{func(l harness.Lock) bool { return l.Name == tt.stays }, make(map[string]int)}
 		var u unit
 		for _, x := range slow {
 			u = append(u, Case{&harness.Variant{Name: x.Lock.Name}, w, false})
 		}
 		for _, all := range tt.rounds {
-			r.count(all, func(l harness.Lock) bool { return l.Name == tt.stays })
+			r.count(all)
 		}
 		if got := [4]int(r.passes(u)); got != tt.want {
 			t.Errorf("%s: passes %v, want %v", tt.name, got, tt.want)
