@@ -3,6 +3,7 @@ package measure
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -140,29 +141,44 @@ func ranked(r *harness.Result, d *drive, holds []harness.Hold) {
 // mostHolds limits the stored acquisitions of a window per rank: some megabytes on disk.
 const mostHolds = 1 << 18
 
+// An arrival is a rank's post at a point.
+type arrival struct {
+	Time, Error int64  // on the common clock, and of it, in ns; Error is -1 if nothing is known
+	Failed      string // the reason why it cannot continue, or ""
+}
+
 // begin waits until each rank has reached the same point. If failed is set, none continues, and
 // all get an error with this rank and the reason.
 //
 // If exact is set, begin returns the time when all continue, by [machine.Monotonic], perhaps in
 // the past. Otherwise each rank continues at once.
 func (g *Ranks) begin(ctx context.Context, point string, exact bool, failed error) (int64, error) {
-	var why []byte
+	own := arrival{Time: machine.Monotonic() + g.clock.Offset, Error: g.clock.Error}
 	if failed != nil {
-		why = []byte(result.OneLine(failed.Error()))
+		own.Failed = result.OneLine(failed.Error())
 	}
-	all, err := g.Gather(ctx, point, why)
+	text, err := json.Marshal(own)
+	if err != nil {
+		return 0, fmt.Errorf("measure: %w", err)
+	}
+	values, err := g.Gather(ctx, point, text)
 	if err != nil {
 		return 0, err
 	}
-	for rank, why := range all {
-		if len(why) > 0 {
-			return 0, fmt.Errorf("%v cannot measure it: %s", g.members[rank], result.OneLine(string(why)))
+	all, err := decode[arrival](g, values)
+	if err != nil {
+		return 0, err
+	}
+	for rank, a := range all {
+		if a.Failed != "" {
+			return 0, fmt.Errorf("%v cannot measure it: %s", g.members[rank], result.OneLine(a.Failed))
 		}
 	}
+	now := machine.Monotonic()
 	if !exact {
-		return machine.Monotonic(), nil
+		return now, nil
 	}
-	return g.start(ctx, point)
+	return commonStart(all, g.clock, now), nil
 }
 
 // describe sets the fields of r about this process and its clock, since the last call.

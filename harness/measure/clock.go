@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -137,34 +136,10 @@ func (g *Ranks) sample(ctx context.Context) (sample, error) {
 // a late scheduler.
 const startLead = int64(200 * time.Millisecond)
 
-// An arrival is a rank's post for a start. Both in ns.
-type arrival struct {
-	Time  int64 // on the common clock
-	Error int64 // of Time, -1 if nothing is known
-}
-
-// start returns the common start of all ranks by [machine.Monotonic]: the latest arrival plus
-// startLead, perhaps in the past. It is a barrier. If a rank's clock is unknown, all begin when
-// they learn that all have come, within about 50 ms.
-func (g *Ranks) start(ctx context.Context, name string) (int64, error) {
-	own, err := json.Marshal(arrival{machine.Monotonic() + g.clock.Offset, g.clock.Error})
-	if err != nil {
-		return 0, fmt.Errorf("measure: %w", err)
-	}
-	values, err := g.Gather(ctx, "start "+name, own)
-	if err != nil {
-		return 0, err
-	}
-	all, err := decode[arrival](g, values)
-	if err != nil {
-		return 0, err
-	}
-	return commonStart(all, g.clock, machine.Monotonic()), nil
-}
-
-// commonStart returns the start on the own clock, which shows now. All others came before this
-// rank read their posts. If one came later than now, the server's clock was set, so the
-// common clock cannot be trusted.
+// commonStart returns the start of all ranks on the own clock, which shows now: the latest
+// arrival plus startLead, perhaps in the past. All others came before this rank read their posts.
+// If one came later than now, the server's clock was set, so the common clock cannot be trusted.
+// If a rank's clock is unknown, all begin when they learn that all have come, within about 50 ms.
 func commonStart(all []arrival, c RankClock, now int64) int64 {
 	last := slices.MaxFunc(all, func(a, b arrival) int { return cmp.Compare(a.Time, b.Time) })
 	known := c.Error >= 0 && !slices.ContainsFunc(all, func(a arrival) bool { return a.Error < 0 })

@@ -163,13 +163,13 @@ func TestCommonStart(t *testing.T) {
 		now   int64
 		at    int64
 	}{
-		{"the last to come", []arrival{{100 * ms, 0}, {500 * ms, 0}}, RankClock{}, 510 * ms, 700 * ms},
-		{"another clock here", []arrival{{100 * ms, 5}, {500 * ms, 5}}, RankClock{Offset: 400 * ms, Error: 5}, 110 * ms, 300 * ms},
-		{"known late", []arrival{{0, 0}, {1, 0}}, RankClock{}, 900 * ms, 200*ms + 1},
-		{"another's clock is unknown", []arrival{{1e18, -1}, {0, 0}}, RankClock{}, 50 * ms, 250 * ms},
-		{"nothing known here", []arrival{{1e18, -1}, {5, 0}}, unknownClock, 50 * ms, 250 * ms},
-		{"a little ahead, within errors", []arrival{{100 * ms, 3 * ms}, {0, 0}}, RankClock{Error: 2 * ms}, 95 * ms, 300 * ms},
-		{"set ahead", []arrival{{100 * ms, 3 * ms}, {0, 0}}, RankClock{Error: 2 * ms}, 94 * ms, 294 * ms},
+		{"the last to come", []arrival{{100 * ms, 0, ""}, {500 * ms, 0, ""}}, RankClock{}, 510 * ms, 700 * ms},
+		{"another clock here", []arrival{{100 * ms, 5, ""}, {500 * ms, 5, ""}}, RankClock{Offset: 400 * ms, Error: 5}, 110 * ms, 300 * ms},
+		{"known late", []arrival{{0, 0, ""}, {1, 0, ""}}, RankClock{}, 900 * ms, 200*ms + 1},
+		{"another's clock is unknown", []arrival{{1e18, -1, ""}, {0, 0, ""}}, RankClock{}, 50 * ms, 250 * ms},
+		{"nothing known here", []arrival{{1e18, -1, ""}, {5, 0, ""}}, unknownClock, 50 * ms, 250 * ms},
+		{"a little ahead, within errors", []arrival{{100 * ms, 3 * ms, ""}, {0, 0, ""}}, RankClock{Error: 2 * ms}, 95 * ms, 300 * ms},
+		{"set ahead", []arrival{{100 * ms, 3 * ms, ""}, {0, 0, ""}}, RankClock{Error: 2 * ms}, 94 * ms, 294 * ms},
 	} {
 		if at := commonStart(test.all, test.clock, test.now); at != test.at {
 			t.Errorf("%s: starts at %v, want %v", test.name, time.Duration(at), time.Duration(test.at))

@@ -23,7 +23,7 @@ func TestGroup(t *testing.T) {
 		}))
 		runTogether(n, func(r int) { use(t, all[r]) })
 		runTogether(n, func(r int) {
-			if _, err := all[r].start(t.Context(), "s"); err != nil {
+			if _, err := all[r].begin(t.Context(), "s", true, nil); err != nil {
 				t.Errorf("rank %d: %v", r, err)
 			}
 		})
@@ -226,8 +226,8 @@ func TestRanksCancel(t *testing.T) {
 	because := errors.New("because")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(50*time.Millisecond, func() { cancel(because) })
-	if _, err := all[0].start(ctx, "s"); !errors.Is(err, because) {
-		t.Errorf("Start = %v", err)
+	if _, err := all[0].begin(ctx, "s", true, nil); !errors.Is(err, because) {
+		t.Errorf("begin = %v", err)
 	}
 }
 

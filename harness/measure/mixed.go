@@ -25,15 +25,29 @@ type mixedLock struct {
 	more    structure // of the workload's section; nil if it has none
 }
 
-// sharedData is guarded by a lock of a mixedLoop. A writer makes the halves unequal and then
-// equal; a reader that finds them unequal was inside with it. The words are atomic for a
-// sequence lock's readers, but an increment has two steps, so two writers still lose some.
+// sharedData is guarded by the lock of a mixed or distributed loop. A writer makes the halves
+// unequal and then equal, from the number on entry: two writers lose an increment, and unequal
+// halves show another inside. The words are atomic for a sequence lock's readers, and because the
+// race detector cannot see a server's order.
 type sharedData struct {
 	_           atomics.CacheLinePad
 	left, right atomics.Uint64 // number of writes
 	last        atomics.Uint32 // worker that wrote last, plus one
 	_           atomics.CacheLinePad
 }
+
+// begin starts a write. It returns the number of writes before, and reports whether another
+// worker made the last one and whether the data was whole.
+func (s *sharedData) begin(worker int) (n uint64, passed, whole bool) {
+	n, me := s.right.Load(), uint32(worker)+1
+	passed, whole = s.last.Load() != me, s.left.Load() == n
+	s.left.StoreRelease(n + 1)
+	s.last.StoreRelease(me)
+	return n, passed, whole
+}
+
+// end ends the write that began after n others.
+func (s *sharedData) end(n uint64) { s.right.StoreRelease(n + 1) }
 
 func newMixedLoop(r *Rig) *mixedLoop {
 	w := r.job.Workload
@@ -74,7 +88,7 @@ func (l *mixedLoop) drive(ctx context.Context, d *drive) *harness.Result {
 // audit returns the counter of all locks, the writes in their sections' data, and the first flaw.
 func (l *mixedLoop) audit() (counter, writes uint64, flaw string) {
 	for _, lock := range l.locks {
-		counter += lock.data.left.Load()
+		counter += lock.data.right.Load()
 		if lock.more != nil {
 			n, wrong := lock.more.audit()
 			writes += n
@@ -173,17 +187,12 @@ func (w *mixedWorker) record(asked, got, left uint64, timed bool) {
 func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed bool) {
 	t.lock.Lock()
 	got := w.now(timed)
-	n := t.data.left.Load()
-	if t.data.right.Load() != n {
+	n, passed, whole := t.data.begin(w.id)
+	if !whole {
 		w.torn++
 	}
-	t.data.left.StoreRelease(n + 1)
-	me := uint32(w.id) + 1
-	if passed = t.data.last.Load() != me; passed {
-		t.data.last.StoreRelease(me)
-	}
 	t.hold.spend()
-	t.data.right.StoreRelease(n + 1)
+	t.data.end(n)
 	released := w.now(timed)
 	t.lock.Unlock()
 	w.record(asked, got, released, timed)

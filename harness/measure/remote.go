@@ -76,7 +76,7 @@ func (l *remoteLoop) counts() (total harness.Counts, ok bool) {
 }
 
 func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
-	s := newRemoteSection(d.rig.job.Lock.Traits)
+	s := &remoteSection{alone: d.rig.job.Lock.Traits.Permits <= 1}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	workers, runs := make([]*remoteWorker, len(l.sessions)), make([]func() error, len(l.sessions))

@@ -234,7 +234,7 @@ func TestReadsOfAMutex(t *testing.T) {
 }
 
 func TestRemoteSection(t *testing.T) {
-	s := newRemoteSection(harness.Traits{})
+	s := &remoteSection{alone: true}
 	nothing := func() {}
 	if _, whole := s.write(1, nothing); !whole || !s.read(nothing) {
 		t.Error("a section without a worker in it is not whole")

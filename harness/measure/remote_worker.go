@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"sync/atomic"
 	"time"
 
 	"locklab/harness"
@@ -14,35 +13,18 @@ import (
 	"locklab/internal/machine"
 )
 
-// A remoteSection is the guarded data. A writer makes the halves unequal and then equal, from
-// the number on entry: two writers lose an increment, and unequal halves show another inside.
-// The words are atomic, since the race detector cannot see a server's order.
+// A remoteSection is the guarded data. With several permits only the order is recorded.
 type remoteSection struct {
-	left, right atomic.Uint64 // writes
-	last        atomic.Int64  // worker that wrote last
-	alone       bool          // writers are exclusive
-}
-
-// newRemoteSection returns the data; with several permits only the order is recorded.
-func newRemoteSection(claims harness.Traits) *remoteSection {
-	s := &remoteSection{alone: claims.Permits <= 1}
-	s.last.Store(-1)
-	return s
+	sharedData
+	alone bool // writers are exclusive
 }
 
 // write changes s during stay, and reports whether another wrote before and s was consistent.
 func (s *remoteSection) write(worker int, stay func()) (passed, whole bool) {
-	passed = s.last.Swap(int64(worker)) != int64(worker)
-	if !s.alone {
-		stay()
-		return passed, true
-	}
-	n := s.right.Load()
-	whole = s.left.Load() == n
-	s.left.Store(n + 1)
+	n, passed, whole := s.begin(worker)
 	stay()
-	s.right.Store(n + 1)
-	return passed, whole
+	s.end(n)
+	return passed, whole || !s.alone
 }
 
 func (s *remoteSection) read(stay func()) (whole bool) {

@@ -53,7 +53,7 @@ func TestGoneAtBarrier(t *testing.T) {
 		if _, err := all[r].Gather(t.Context(), "one", nil); err != nil {
 			t.Errorf("rank %d: %v", r, err)
 		}
-		_, err := all[r].start(t.Context(), "two")
+		_, err := all[r].begin(t.Context(), "two", true, nil)
 		lost(t, err, "rank 2 (host host2, pid ", ") is gone")
 	})
 }

@@ -78,18 +78,13 @@ const (
 
 // sentinelCommand starts the primary, its replica, then sentinels.
 func sentinelCommand(p program, m member, all []member) (*exec.Cmd, error) {
-	primary := strconv.Itoa(all[0].port)
-	switch m.port {
-	case all[0].port:
-		// Synchronize at once, without the default wait of five seconds for other replicas.
-		return redisWith(p, m, "--repl-diskless-sync-delay", "0"), nil
-	case all[1].port:
-		return redisWith(p, m, "--replicaof", "127.0.0.1", primary), nil
+	if m == all[0] || m == all[1] {
+		return RedisOptions{}.command(p, m, all)
 	}
 	var conf strings.Builder
 	fmt.Fprintf(&conf, "port %d\nbind 127.0.0.1\ndir %q\nlogfile \"\"\nloglevel warning\n", m.port, m.dir)
 	fmt.Fprintf(&conf, "sentinel myid %s\n", sentinelID(m))
-	fmt.Fprintf(&conf, "sentinel monitor %s 127.0.0.1 %s 2\n", SentinelMaster, primary)
+	fmt.Fprintf(&conf, "sentinel monitor %s 127.0.0.1 %d 2\n", SentinelMaster, all[0].port)
 	fmt.Fprintf(&conf, "sentinel down-after-milliseconds %s %d\n", SentinelMaster, sentinelPatience.Milliseconds())
 	fmt.Fprintf(&conf, "sentinel failover-timeout %s 3000\n", SentinelMaster)
 	fmt.Fprintf(&conf, "sentinel known-replica %s 127.0.0.1 %d\n", SentinelMaster, all[1].port)
@@ -111,7 +106,7 @@ func sentinelID(m member) string { return fmt.Sprintf("%040x", m.port) }
 
 // settleSentinels waits until the replica has its copy and the sentinels see all others.
 func settleSentinels(ctx context.Context, all []member) error {
-	if err := until(ctx, all[1], 1, "master_link_status:up", "INFO", "replication"); err != nil {
+	if err := settleReplicas(ctx, all[:2]); err != nil {
 		return err
 	}
 	for _, m := range all[2:] {
@@ -256,9 +251,10 @@ func startRedisOf(ctx context.Context, sys system, o RedisOptions) (*Server, err
 	return s, nil
 }
 
-// command is redisCommand with the options o, as arguments that override others.
+// command returns the command of m, one of all, of which the first is the primary.
 func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, error) {
-	// Synchronize at once. Any server may become the primary.
+	// Synchronize at once, without the default wait of five seconds for other replicas. Any
+	// server may become the primary.
 	cmd := redisWith(p, m, "--repl-diskless-sync-delay", "0")
 	if o.Persistence != None {
 		cmd.Args = append(cmd.Args, "--appendonly", "yes", "--appendfsync", string(o.Persistence))

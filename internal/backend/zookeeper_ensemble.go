@@ -170,13 +170,10 @@ func newestLeader(ctx context.Context, addrs []string, limits []time.Duration) (
 	return newest(epochs)
 }
 
+// newest returns the index of the greatest epoch, and whether there is one that is not -1.
 func newest(epochs []int64) (i int, found bool) {
-	for j, epoch := range epochs {
-		if epoch >= 0 && (!found || epoch > epochs[i]) {
-			i, found = j, true
-		}
-	}
-	return i, found
+	most := slices.Max(append(epochs, -1))
+	return slices.Index(epochs, most), most >= 0
 }
 
 var zooKeeperZxid = regexp.MustCompile(`(?m)^Zxid: 0x([0-9a-f]+)$`)

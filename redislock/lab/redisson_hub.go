@@ -104,8 +104,7 @@ func (h *hub) add(ctx context.Context, channel string) (*subscription, error) {
 	if s == nil {
 		s = &subscription{ready: make(chan struct{}), latch: make(chan struct{}, permits)}
 		h.subs[channel] = s
-		// After a failure Receive connects and subscribes again.
-		_ = h.pubsub.Subscribe(ctx, channel)
+		_ = h.pubsub.Subscribe(ctx, channel) // read repeats it after a failure
 	}
 	s.waiters++
 	return s, nil
@@ -174,21 +173,11 @@ func (h *hub) sleep(ctx context.Context, s *subscription, left time.Duration) er
 	return wait(ctx, h.p, s.latch)
 }
 
+// read handles all messages. After a failure go-redis connects and subscribes again.
 func (h *hub) read(pubsub *redis.PubSub) {
 	defer context.AfterFunc(h.p.open, func() { pubsub.Close() })()
-	var pause time.Duration
-	for {
-		got, err := pubsub.Receive(h.p.open)
-		if err == nil {
-			pause = 0
-			h.hear(got)
-			continue
-		}
-		pause = min(max(retryPause, 2*pause), time.Second)
-		if !h.p.pause(h.p.open, pause) {
-			pubsub.Close()
-			return
-		}
+	for got := range pubsub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(0)) {
+		h.hear(got)
 	}
 }
 
