@@ -7,6 +7,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/lockbench"
 	"locklab/harness/locktest"
+	"locklab/internal/layers"
 	"locklab/peers"
 )
 
@@ -26,6 +27,8 @@ func suiteHere(t *testing.T) (suite []*harness.Variant) {
 	}
 	return suite
 }
+
+func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", peers.Suite) }
 
 // TestMain runs more tests in parallel than there are processors: most of them wait.
 func TestMain(m *testing.M) {

@@ -8,24 +8,31 @@ import (
 	"go/token"
 	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"unicode"
+
+	"locklab/harness"
 )
 
 // SuiteComplete fails tb if the lab package in dir does not use an exported lock of the
-// library in the parent folder. (Variants that its suite does not list are unused, which
-// staticcheck reports.)
-func SuiteComplete(tb testing.TB, dir string) {
+// library in the parent folder, or if the comments of both cite the source of a variant
+// of suite nowhere. (Variants that suite does not list are unused, which staticcheck
+// reports.)
+func SuiteComplete(tb testing.TB, dir string, suite []*harness.Variant) {
 	tb.Helper()
-	lab, err := parse(dir)
+	files, err := parse(dir)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	library, err := parse(filepath.Join(dir, ".."))
-	if err != nil {
-		tb.Fatal(err)
+	var library []*ast.File
+	if files[0].Name.Name == "lab" {
+		if library, err = parse(filepath.Join(dir, "..")); err != nil {
+			tb.Fatal(err)
+		}
 	}
-	if err := forgotten(library, lab); err != nil {
+	if err := errors.Join(forgotten(library, files), uncited(append(library, files...), suite)); err != nil {
 		tb.Error(err)
 	}
 }
@@ -36,7 +43,7 @@ func parse(dir string) (files []*ast.File, err error) {
 		if strings.HasSuffix(name, "_test.go") {
 			continue
 		}
-		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
 		if err != nil {
 			return nil, err
 		}
@@ -94,4 +101,24 @@ func typeName(e ast.Expr) string {
 		return id.Name
 	}
 	return ""
+}
+
+// uncited names the variants whose Paper has words that no single file has in its comments.
+func uncited(files []*ast.File, suite []*harness.Variant) error {
+	var errs []error
+	for _, v := range suite {
+		words := strings.FieldsFunc(v.Paper, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '.' })
+		if !slices.ContainsFunc(files, func(f *ast.File) bool { return cites(f, words) }) {
+			errs = append(errs, fmt.Errorf("the comments of no file cite the source of %s, %q", v.Name, v.Paper))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+func cites(f *ast.File, words []string) bool {
+	var text strings.Builder
+	for _, c := range f.Comments {
+		text.WriteString(strings.ToLower(c.Text()))
+	}
+	return !slices.ContainsFunc(words, func(w string) bool { return len([]rune(w)) > 2 && !strings.Contains(text.String(), strings.ToLower(w)) })
 }

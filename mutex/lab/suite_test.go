@@ -9,7 +9,7 @@ import (
 	"locklab/internal/waiting"
 )
 
-func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".") }
+func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", Suite) }
 
 // TestOptions: the lab and the library have the same wait policies and pins.
 func TestOptions(t *testing.T) {

@@ -207,4 +207,4 @@ func count(step string, n *atomic.Int32) func(string) {
 }
 
 // TestSuiteComplete: Suite contains every lock of package redislock and of this package.
-func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".") }
+func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", Suite) }

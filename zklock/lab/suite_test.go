@@ -6,4 +6,4 @@ import (
 	"locklab/internal/layers"
 )
 
-func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".") }
+func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", Suite) }
