@@ -79,7 +79,7 @@ func multiLostWaiting(t *testing.T, at harness.Endpoint) {
 	client := newClient(t, c)
 	first, last := newSortedKeys()
 	holder := lock(t, client.Mutex(last, redislock.Options{}))
-	got := begun(t, newClient(t, dial(t, at)).Multi([]string{first, last}, redislock.Options{TTL: 300 * time.Millisecond}))
+	got := begun(t, newClient(t, dial(t, at)).Multi([]string{first, last}, redislock.Options{TTL: time.Second}))
 	eventually(t, "the first is held", func() bool { return owner(t, c, first) != "" })
 	stolen := owner(t, c, first)
 	requireNoError(t, c.Set(t.Context(), first, "another 1", time.Second).Err())

@@ -19,6 +19,10 @@ func TestRace(t *testing.T) {
 	control[3].Lock.Status = harness.Control
 	remote[1].Lock.Traits.Needs = harness.KindRedis
 	once[1].Blocks.Ops[2] = 5 * 50
+	var u unit
+	for _, name := range []string{"a", "b", "c", "d"} {
+		u = append(u, Case{&harness.Variant{Name: name}, w, false})
+	}
 	for _, tt := range []struct {
 		name   string
 		rounds [][]*harness.Result
@@ -34,14 +38,10 @@ func TestRace(t *testing.T) {
 		{"again", [][]*harness.Result{slow, slow, slow, once}, "", [4]int{6, 6, 6, 6}},
 	} {
 		r := Race{func(l harness.Lock) bool { return l.Name == tt.stays }, make(map[string]int)}
-		var u unit
-		for _, x := range slow {
-			u = append(u, Case{&harness.Variant{Name: x.Lock.Name}, w, false})
-		}
 		for _, all := range tt.rounds {
 			r.count(all)
 		}
-		if got := [4]int(r.passes(u)); got != tt.want {
+		if got := r.passes(u); [4]int(got) != tt.want {
 			t.Errorf("%s: passes %v, want %v", tt.name, got, tt.want)
 		}
 	}
