@@ -43,7 +43,7 @@ func (s *Servers) DryRun(ctx context.Context, p *measure.Plan, stderr io.Writer)
 }
 
 // atOnce is the dry runs in parallel, which mostly wait for silence.
-const atOnce = 4
+const atOnce = 12
 
 // Plainest returns v's plainest servers without delay: TLS messages cannot be read.
 func Plainest(p *measure.Plan, v *harness.Variant) harness.Site {

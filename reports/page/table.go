@@ -177,7 +177,11 @@ func blocksText(t judge.Table) string {
 	if blocks == nil {
 		return ""
 	}
-	return fmt.Sprintf(" (each lock in %s; far slower ones in fewer)", numfmt.Range(blocks, "block"))
+	text := " (each lock in " + numfmt.Range(blocks, "block")
+	if slices.Min(blocks) < slices.Max(blocks) {
+		text += "; far slower ones in fewer"
+	}
+	return text + ")"
 }
 
 const mostModes = 4
