@@ -143,9 +143,7 @@ func TestMeaningFollowsWindows(t *testing.T) {
 		"a limit comes":     {func(_ *result.Run, r *harness.Result) { r.Noise.Limit = 0.5 }, wait, "2 workers on 0.5 CPUs"},
 		"a limit is there":  {func(run *result.Run, _ *harness.Result) { run.Manifest.Machine.CPULimit = 1.5 }, wait, "2 workers on 1.5 CPUs"},
 		"a limit of enough": {func(run *result.Run, _ *harness.Result) { run.Manifest.Machine.CPULimit = 8 }, alone, "2 workers on 2 CPUs"},
-		"other programs": {func(_ *result.Run, r *harness.Result) {
-			r.Warnings = append(r.Warnings, harness.Warning{Kind: "others"})
-		}, taken, "2 workers on 2 CPUs"},
+		"other programs":    {func(_ *result.Run, r *harness.Result) { r.Warnings = []harness.Warning{{Kind: "others"}} }, taken, "2 workers on 2 CPUs"},
 	} {
 		run := new(result.Run)
 		run.Manifest.Machine.CPUs, run.Manifest.Machine.GOMAXPROCS = 2, 2
@@ -172,7 +170,7 @@ func TestTableText(t *testing.T) {
 		want   []string
 	}{
 		{"faster and slower", 12, []synthetic.Model{mutex, synthetic.Fast("fast", 2e6), synthetic.Fast("slow", 2.5e5)},
-			[]string{"fast", "*", "slow", "M/s", "fast is ", "slow is 0.25x", "2 of 2 differences with sync-mutex are significant with 8 workers.", "n = 12 rounds"}},
+			[]string{"fast", "*", "slow", "M/s", "fast is ", "slow is 0.25x", "2 of 2 differences with sync-mutex are significant with 8 workers.", "n = 12 rounds (each lock in 12 to 24 blocks; far slower ones in fewer)."}},
 		{"the same", 12, []synthetic.Model{mutex, same}, []string{"=", "No lock differs significantly from sync-mutex with 8 workers."}},
 		{"noise", 12, []synthetic.Model{mutex, noisy}, []string{"No lock differs significantly from sync-mutex with 8 workers."}},
 		{"the recommended lock is not the fastest", 12, []synthetic.Model{mutex, synthetic.Fast("fast", 2e6), gentle, synthetic.Fast("slow", 2.5e5)},
@@ -182,6 +180,9 @@ func TestTableText(t *testing.T) {
 		{"alone", 12, []synthetic.Model{same}, []string{"throughput as a ratio to same"}},
 	} {
 		run := synthetic.Run(7, c.rounds, 2, []int{1, 8}, c.models...)
+		for _, r := range run.Results { // a name of four letters has one block a round
+			r.Blocks = &harness.Blocks{Elapsed: []int64{1, int64(len(r.Lock.Name) - 4)}}
+		}
 		for form, text := range formsOf(t, run) {
 			text = numfmt.Plain(strings.NewReplacer("\\", "", "&#43;", "+").Replace(strings.Join(strings.Fields(text), " ")))
 			for _, want := range c.want {
