@@ -59,7 +59,7 @@ build: ## build build/locklab
 	@$(GO) list -deps ./cmd/locklab >/dev/null & $(ROOMY) $(GO) build -trimpath -gcflags '$(GCFLAGS)' $(STD); wait
 	$(ROOMY) $(GO) build -trimpath -gcflags '$(GCFLAGS)' -ldflags '$(LDFLAGS)' -o $(BUILD)/locklab ./cmd/locklab
 
-report: ## install what is missing, measure one lock for each idea, on real servers, 20 seconds of it under failures (about 5 minutes with the build; BUDGET=10m for narrower intervals), write build/report/index.html and report.md
+report: ## install what is missing, measure one lock for each idea, on real servers, 20 seconds of it under failures (about 4 minutes with the build; BUDGET=10m for narrower intervals), write build/report/index.html and report.md
 	$(MAKE) -j2 --no-print-directory deps build
 	$(BUILD)/locklab run --hardware --chaos --budget $(BUDGET) --out $(REPORT) --replace
 
