@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -262,7 +263,17 @@ func dialRedis(at harness.Endpoint) (ask func(context.Context) error, end func()
 	if err != nil {
 		return nil, nil, err
 	}
-	ask = func(ctx context.Context) error { return client.Ping(ctx).Err() }
+	bare := func(ctx context.Context) error { return client.Ping(ctx).Err() }
+	ask = func(ctx context.Context) error {
+		err := bare(ctx)
+		if err != nil && strings.HasPrefix(err.Error(), "NOPERM ") {
+			// A user with rights only to locks of this lab may request the time. A refusal
+			// takes as long, but fills the server's ACL LOG.
+			bare = func(ctx context.Context) error { return client.Time(ctx).Err() }
+			err = bare(ctx)
+		}
+		return err
+	}
 	return ask, func() { client.Close() }, nil
 }
 

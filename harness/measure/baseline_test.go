@@ -212,7 +212,7 @@ func TestRoundTripRights(t *testing.T) {
 	admin, _, err := wireredis.Connect(at, func(o *redis.Options) { o.PoolSize = 1 })
 	requireNoError(t, err)
 	defer admin.Close()
-	for rights, may := range map[string]bool{"+ping": true, "+get": false} {
+	for rights, may := range map[string]bool{"+ping": true, "+time": true, "+get": false} {
 		requireNoError(t, admin.Do(t.Context(), "acl", "setuser", "tester", "reset", "on", ">secret", rights).Err())
 		user := at
 		user.Username, user.Password = "tester", "secret"

@@ -46,7 +46,7 @@ func (r Race) passes(u unit) []int {
 // count adds a round: the results of one process.
 func (r Race) count(round []*harness.Result) {
 	compete := slices.DeleteFunc(slices.Clone(round), func(x *harness.Result) bool {
-		return x.Blocks == nil || !x.Lock.Status.Competes() || x.Lock.Traits.Permits > 1 || x.Lock.Traits.Needs != ""
+		return x.Blocks == nil || !x.Blocks.Valid() || !x.Lock.Status.Competes() || x.Lock.Traits.Permits > 1 || x.Lock.Traits.Needs != ""
 	})
 	if len(compete) == 0 {
 		return
@@ -56,7 +56,8 @@ func (r Race) count(round []*harness.Result) {
 	fastest := slices.MaxFunc(compete, func(a, b *harness.Result) int { return cmp.Compare(rate(a), rate(b)) })
 	for _, x := range compete {
 		name := "lock=" + x.Lock.Name + "/" + x.Workload.Name()
-		if r.slow[name]++; r.Reference != nil && r.Reference(x.Lock) || slices.Max(x.Blocks.Ratios(fastest.Blocks, ops)) >= farSlower {
+		ratios := x.Blocks.Ratios(fastest.Blocks, ops)
+		if r.slow[name]++; r.Reference != nil && r.Reference(x.Lock) || len(ratios) == 0 || slices.Max(ratios) >= farSlower {
 			delete(r.slow, name)
 		}
 	}

@@ -16,8 +16,7 @@ func TestRace(t *testing.T) {
 		return all
 	}
 	slow, control, remote, once := round(99, 49, 99, 99), round(99, 49, 99, 300), round(99, 49, 99, 99), round(99, 49, 99, 99)
-	control[3].Lock.Status = harness.Control
-	remote[1].Lock.Traits.Needs = harness.KindRedis
+	control[3].Lock.Status, remote[1].Lock.Traits.Needs = harness.Control, harness.KindRedis
 	once[1].Blocks.Ops[2] = 5 * 50
 	var u unit
 	for _, name := range []string{"a", "b", "c", "d"} {
@@ -33,6 +32,7 @@ func TestRace(t *testing.T) {
 		{"a reference", [][]*harness.Result{slow, slow, slow}, "b", [4]int{6, 6, 6, 6}},
 		{"a control is no lock", [][]*harness.Result{control, control, control}, "", [4]int{7, 1, 7, 7}},
 		{"distributed", [][]*harness.Result{remote, remote, remote}, "", [4]int{6, 6, 6, 6}},
+		{"no progress", [][]*harness.Result{round(0, 0, 0, 0)}, "", [4]int{6, 6, 6, 6}},
 		{"half in one block", [][]*harness.Result{slow, slow, once, slow, slow}, "", [4]int{6, 6, 6, 6}},
 	} {
 		r := Race{func(l harness.Lock) bool { return l.Name == tt.stays }, make(map[string]int)}

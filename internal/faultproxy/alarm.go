@@ -19,6 +19,9 @@ func until(alarm *machine.Alarm, due time.Time, gone <-chan struct{}) bool {
 }
 
 func sleep(d time.Duration, gone <-chan struct{}) bool {
+	if d <= 0 { // a timer of no time is late
+		return true
+	}
 	select {
 	case <-time.After(d):
 		return true
