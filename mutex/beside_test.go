@@ -115,14 +115,15 @@ func (at situation) window(l sync.Locker, length time.Duration, timed bool) (w w
 		runtime.KeepAlive(sink)
 		return n
 	})
-	var sum, squares float64
+	n := total(counts)
+	return window{rate: n / elapsed.Seconds(), cpu: used.Seconds() / n, jain: stat.Jain(counts), longest: slices.Max(longest)}
+}
+
+func total(counts []int) (sum float64) {
 	for _, n := range counts {
-		sum, squares = sum+float64(n), squares+float64(n)*float64(n)
+		sum += float64(n)
 	}
-	return window{
-		rate: sum / elapsed.Seconds(), cpu: used.Seconds() / sum,
-		jain: sum * sum / (squares * float64(at.workers)), longest: slices.Max(longest),
-	}
+	return sum
 }
 
 // countTurns runs loop once for each worker, until stop is set after length. It returns the
@@ -228,9 +229,5 @@ func rwRate(l harness.Local, workers, reads int) float64 {
 		runtime.KeepAlive(sink)
 		return n
 	})
-	sum := 0
-	for _, n := range counts {
-		sum += n
-	}
-	return float64(sum) / elapsed.Seconds()
+	return total(counts) / elapsed.Seconds()
 }
