@@ -15,7 +15,7 @@ LDFLAGS := -w -X locklab/internal/machine.commit=$(COMMIT)
 # Without DWARF a build from an empty cache takes a seventh less time. Stacks and profiles need none.
 GCFLAGS := all=-dwarf=false
 
-# Below 1.2 GB the compiler collects no garbage, and takes a fifth less processor time.
+# Below 1.2 GB the compiler collects no garbage, and takes less processor time.
 ROOMY := GOGC=off GOMEMLIMIT=1200MiB
 
 # Packages whose tests wait for servers and child processes most of the time: they
@@ -82,8 +82,8 @@ ARM64   := $(FOREIGN) hardware internal/qemu mutex spinlock
 RISCV64 := $(FOREIGN) hardware
 
 # $(call compile,ENVIRONMENT,FLAGS) PACKAGES compiles packages and their tests for a later
-# run, at the lowest priority; GOGC saves a fifth of the processor time.
-nice    := nice -n 19 env GOGC=400
+# run, at the lowest priority.
+nice    := nice -n 19 env $(ROOMY)
 compile = $(nice) $(1) $(GO) list $(2) -export -test -f=
 
 # $(call foreign,ARCH,PACKAGES) compiles for another architecture.
@@ -108,14 +108,14 @@ endif
 # from them; later packages are compiled in the time that they leave, at the lowest priority.
 # "vet ./..." checks more than go test would: -vet=off does not repeat it.
 # The failure scenarios keep many processes busy, so no test of leases runs next to them.
-# -trimpath shares the cache with tests that build a copy of this tree.
+# -trimpath shares the cache with tests that build a copy of this tree, and -gcflags with make build.
 # $(call tests,FLAGS,COMPILE,RUNS) runs the tests of every package once.
 tests = $(COUNTED) '$(call compile) $(addprefix ./,$(WAITING))' then '$(1) -vet=off -p 4 -parallel 4 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + '$(nice) $(GO) vet ./...' '$(call compile) ./...' $(foreach m,$(CONTRIB),'$(call compile,,-C $(m)) ./...') $(2) then '$(1) -vet=off -timeout $(STUCK) ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') '$(1) -tags systematic -timeout $(STUCK) -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' $(3) + "$(1) -vet=off -p 4 -timeout $(STUCK) $(call but,$(WAITING) harness/chaos)"
 
 # A package that takes longer is stuck, on a machine of any load.
 STUCK := 40m
 
-test test-all: export GOFLAGS := $(GOFLAGS) -trimpath
+test test-all race stress: export GOFLAGS := $(GOFLAGS) -trimpath -gcflags=$(GCFLAGS)
 test: ## install what is missing and run the tests that fit into 10 minutes; counts what was skipped, and why
 	scripts/deps redis zookeeper curator
 	$(call tests,-short,$(AHEAD))
@@ -158,7 +158,6 @@ models: ## check Promela models of mutex, ticket, mcs, clh, zk-handoff, zk-rw an
 
 # Only tests are built in another way for the detector, by what make lint vets as well.
 race: export GORACE := $(GORACE)
-race: export GOFLAGS := $(GOFLAGS) -trimpath
 race: ## run the tests of make test under the race detector, but for packages that start no goroutine
 	$(COUNTED) '$(call compile,,-race) $(addprefix ./,$(WAITING))' then '-race -short -vet=off -p 2 -parallel 4 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + "$(call compile,,-race) $(call but,$(RACELESS))" then "-race -short -vet=off -timeout $(STUCK) $(call but,$(WAITING) $(RACELESS))"
 

@@ -107,7 +107,7 @@ func cohortWithdraws(t *testing.T, at harness.Endpoint) {
 		t.Errorf("TryLock of a held lock = %v", err)
 	}
 	waits := func(n int64) func() bool {
-		return func() bool { return c.ZCard(context.WithoutCancel(t.Context()), key+":~queue").Val() == n }
+		return func() bool { return c.client.ZCard(context.WithoutCancel(t.Context()), key+":~queue").Val() == n }
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -138,7 +138,7 @@ func cohortLost(t *testing.T, at harness.Endpoint) {
 	l := lock(t, m)
 	got := begun(t, m)
 	time.Sleep(50 * time.Millisecond)
-	requireNoError(t, c.Del(t.Context(), key).Err())
+	requireNoError(t, c.client.Del(t.Context(), key).Err())
 	next := take(t, got)
 	lost(t, l)
 	if err := next.Err(); err != nil || next.Token() <= l.Token() {

@@ -26,17 +26,17 @@ func TestContenders(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			link, name := dial(t, at), newKey()
 			named := func(who string) redislock.Lockable {
-				c := redislock.NewClient(dial(t, at).Client, redislock.ClientOptions{Name: who})
+				c := redislock.NewClient(dial(t, at).client, redislock.ClientOptions{Name: who})
 				t.Cleanup(func() { c.Close() })
 				return make(c, name, redislock.Options{})
 			}
 			m, other, third := named("a-1"), named("b"), named("")
-			began := link.Time(t.Context()).Val()
+			began := link.client.Time(t.Context()).Val()
 			requireContenders(t, began, m.(holdersOf).Holders)
 			l := lock(t, m)
 			want := redislock.Contender{Name: "a-1", Token: l.Token()}
 			if kind == "Reentrant" {
-				want.Name = link.HKeys(t.Context(), name).Val()[0]
+				want.Name = link.client.HKeys(t.Context(), name).Val()[0]
 			}
 			requireContenders(t, began, other.(holdersOf).Holders, want)
 			w, queues := third.(waitersOf)
@@ -90,8 +90,8 @@ func TestContendersShared(t *testing.T) {
 	m := c.RWMutex(name, redislock.Options{})
 	first, second := lock(t, m.RLocker()), lock(t, m.RLocker())
 	requireContenders(t, time.Now().Add(-patience/2), m.Holders, redislock.Contender{Token: first.Token()}, redislock.Contender{Token: second.Token()})
-	ended := link.ZRange(t.Context(), name, 0, 0).Val()[0]
-	link.ZAddXX(t.Context(), name, redis.Z{Member: ended, Score: 1})
+	ended := link.client.ZRange(t.Context(), name, 0, 0).Val()[0]
+	link.client.ZAddXX(t.Context(), name, redis.Z{Member: ended, Score: 1})
 	if all, err := m.Holders(t.Context()); err != nil || len(all) != 1 {
 		t.Errorf("with a reader whose time is over: %+v, %v", all, err)
 	}
@@ -99,7 +99,7 @@ func TestContendersShared(t *testing.T) {
 	unlock(t, second)
 
 	foreign := newKey()
-	link.Set(t.Context(), foreign, "by hand", time.Minute)
+	link.client.Set(t.Context(), foreign, "by hand", time.Minute)
 	if all, err := c.Mutex(foreign, redislock.Options{}).Holders(t.Context()); err != nil || !slices.Equal(all, []redislock.Contender{{Name: "by hand"}}) {
 		t.Errorf("of a key set by hand: %+v, %v", all, err)
 	}

@@ -42,7 +42,7 @@ func lostReplies(t *testing.T, at harness.Endpoint) {
 					t.Fatalf("%s: TryLock = %v after three lost replies", kind, l)
 				}
 			}
-			eventually(t, kind+": nothing is left", func() bool { return len(leftOf(t, watch, name)) == 0 })
+			eventually(t, kind+": nothing is left", func() bool { return len(leftOf(t, watch.client, name)) == 0 })
 		}
 	}
 }
@@ -85,16 +85,16 @@ func foreignKey(t *testing.T, at harness.Endpoint) {
 		c, key := dial(t, at), newKey()
 		m := make(newClient(t, c), key, redislock.Options{}).(tryLocker)
 		for _, value := range []string{"by hand", "A:1", "A:1 12", "", "\x00 1 1"} {
-			requireNoError(t, c.Set(t.Context(), key, value, time.Minute).Err())
+			requireNoError(t, c.client.Set(t.Context(), key, value, time.Minute).Err())
 			if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) && !redis.HasErrorPrefix(err, "WRONGTYPE") {
 				t.Errorf("%s: TryLock of the key %q = %v", kind, value, err)
 			}
-			if got := c.Get(t.Context(), key).Val(); got != value {
+			if got := c.client.Get(t.Context(), key).Val(); got != value {
 				t.Errorf("%s: the key %q is now %q", kind, value, got)
 			}
 		}
-		c.Del(t.Context(), key)
-		requireNoError(t, c.LPush(t.Context(), key, "x").Err())
+		c.client.Del(t.Context(), key)
+		requireNoError(t, c.client.LPush(t.Context(), key, "x").Err())
 		before := c.Counts()
 		if _, err := m.Lock(t.Context()); !redis.HasErrorPrefix(err, "WRONGTYPE") {
 			t.Errorf("%s: Lock of a list = %v, want the server's WRONGTYPE", kind, err)
@@ -102,7 +102,7 @@ func foreignKey(t *testing.T, at harness.Endpoint) {
 		if got := c.Counts().Sub(before).Requests; got > 2 { // NOSCRIPT included
 			t.Errorf("%s: %d requests for a final answer", kind, got)
 		}
-		c.Del(t.Context(), key)
+		c.client.Del(t.Context(), key)
 	}
 }
 
@@ -112,7 +112,7 @@ func serverGone(t *testing.T, at harness.Endpoint) {
 		c := dial(t, at)
 		m := make(newClient(t, c), newKey(), redislock.Options{TTL: time.Second})
 		l := lock(t, m)
-		c.Client.Close()
+		c.client.Close()
 		if err := l.Unlock(t.Context()); !errors.Is(err, redis.ErrClosed) {
 			t.Errorf("%s: Unlock = %v, want %v", kind, err, redis.ErrClosed)
 		}
@@ -134,17 +134,17 @@ func holdersDeleted(t *testing.T, at harness.Endpoint) {
 	c, key := dial(t, at), newKey()
 	m := newClient(t, c).RWMutex(key, redislock.Options{})
 	first := lock(t, m)
-	c.Del(t.Context(), key)
+	c.client.Del(t.Context(), key)
 	second := lock(t, m)
 	if token, err := redislock.Repeat(t.Context(), first); token != 0 || err != nil {
 		t.Errorf("the request again: token %d, %v", token, err)
 	}
-	if n := c.ZCard(t.Context(), key).Val(); n != 1 {
+	if n := c.client.ZCard(t.Context(), key).Val(); n != 1 {
 		t.Errorf("%d writers hold the lock", n)
 	}
 	unlock(t, second)
 	lost(t, first)
-	if keys, err := c.Exists(t.Context(), key, redislock.Companion(key, "tokens")).Result(); keys != 0 || err != nil {
+	if keys, err := c.client.Exists(t.Context(), key, redislock.Companion(key, "tokens")).Result(); keys != 0 || err != nil {
 		t.Errorf("%d keys are left, %v", keys, err)
 	}
 }

@@ -20,7 +20,7 @@ import (
 // renewExpirationAsync) and pubsub/LockPubSub.java. It is a separate implementation of that
 // behaviour, not Redisson itself.
 type redisson struct {
-	*redis.Client
+	client            *redis.Client
 	name, channel, id string
 	lease             time.Duration
 }
@@ -55,7 +55,7 @@ return 1`)
 
 func newRedisson(c *redis.Client, name string) *redisson {
 	return &redisson{
-		Client: c, name: name, channel: channelOf(name),
+		client: c, name: name, channel: channelOf(name),
 		id: "5b7a7e9e-3c43-4d5b-9d7e-2f1f5e1c0a01", lease: 30 * time.Second,
 	}
 }
@@ -71,7 +71,7 @@ func channelOf(name string) string {
 func (r *redisson) field(thread int) string { return fmt.Sprintf("%s:%d", r.id, thread) }
 
 func (r *redisson) try(ctx context.Context, thread int) (ok bool, left time.Duration, err error) {
-	ms, err := redissonLock.Run(ctx, r, []string{r.name}, r.lease.Milliseconds(), r.field(thread)).Int64()
+	ms, err := redissonLock.Run(ctx, r.client, []string{r.name}, r.lease.Milliseconds(), r.field(thread)).Int64()
 	if err == redis.Nil {
 		return true, 0, nil
 	}
@@ -82,7 +82,7 @@ func (r *redisson) lock(ctx context.Context, thread int) error {
 	if ok, _, err := r.try(ctx, thread); ok || err != nil {
 		return err
 	}
-	heard := r.Subscribe(ctx, r.channel)
+	heard := r.client.Subscribe(ctx, r.channel)
 	defer heard.Close()
 	if _, err := heard.Receive(ctx); err != nil {
 		return err
@@ -103,16 +103,16 @@ func (r *redisson) lock(ctx context.Context, thread int) error {
 
 func (r *redisson) unlock(ctx context.Context, thread int) error {
 	latch := "redisson_unlock_latch:" + r.name + ":" + newKey()
-	_, err := redissonUnlock.Run(ctx, r, []string{r.name, r.channel, latch},
+	_, err := redissonUnlock.Run(ctx, r.client, []string{r.name, r.channel, latch},
 		0, r.lease.Milliseconds(), r.field(thread), "publish", 13500).Int64()
 	if err != nil {
 		return fmt.Errorf("attempt to unlock: %w", err)
 	}
-	return r.Del(ctx, latch).Err()
+	return r.client.Del(ctx, latch).Err()
 }
 
 func (r *redisson) renew(ctx context.Context, thread int) (held bool, err error) {
-	n, err := redissonRenew.Run(ctx, r, []string{r.name}, r.lease.Milliseconds(), r.field(thread)).Int64()
+	n, err := redissonRenew.Run(ctx, r.client, []string{r.name}, r.lease.Milliseconds(), r.field(thread)).Int64()
 	return n == 1, err
 }
 
@@ -128,7 +128,7 @@ func TestInterop(t *testing.T) {
 func interop(t *testing.T, at harness.Endpoint, key string) {
 	c, theirs := dial(t, at), dial(t, at)
 	m := newClient(t, c).Reentrant(key, redislock.Options{})
-	r := newRedisson(theirs.Client, key)
+	r := newRedisson(theirs.client, key)
 	o := m.Owner()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -175,7 +175,7 @@ func interop(t *testing.T, at harness.Endpoint, key string) {
 func listeners(t *testing.T, c *link, key string) int64 {
 	t.Helper()
 	channel := channelOf(key)
-	n, err := c.PubSubNumSub(context.WithoutCancel(t.Context()), channel).Result()
+	n, err := c.client.PubSubNumSub(context.WithoutCancel(t.Context()), channel).Result()
 	requireNoError(t, err)
 	return n[channel]
 }

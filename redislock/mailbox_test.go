@@ -76,7 +76,7 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 // mailboxAnother: a waiter for another name costs a stopWord, its time to live and a pop.
 func mailboxAnother(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
-	requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch))
+	requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch.client))
 	const n = 5
 	before := p.counts()
 	var leases []*redislock.Lease
@@ -128,11 +128,11 @@ func mailboxNeverEmpty(t *testing.T, at harness.Endpoint) {
 	defer first.handOver(t)
 	full := a + ":~mail:" + mailboxOf(t, watch, a)
 	junk := slices.Repeat([]any{"of no meaning"}, 50_000)
-	requireNoError(t, watch.RPush(t.Context(), full, junk...).Err())
-	defer watch.Del(context.WithoutCancel(t.Context()), full)
+	requireNoError(t, watch.client.RPush(t.Context(), full, junk...).Err())
+	defer watch.client.Del(context.WithoutCancel(t.Context()), full)
 	unlock(t, second.held)
 	next := take(t, second.got)
-	if left := watch.LLen(t.Context(), full).Val(); left == 0 {
+	if left := watch.client.LLen(t.Context(), full).Val(); left == 0 {
 		t.Error("another mailbox was emptied first")
 	} else {
 		t.Logf("%d words were before it in the other mailbox", int64(len(junk))-left)

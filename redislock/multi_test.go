@@ -82,7 +82,7 @@ func multiLostWaiting(t *testing.T, at harness.Endpoint) {
 	got := begun(t, newClient(t, dial(t, at)).Multi([]string{first, last}, redislock.Options{TTL: time.Second}))
 	eventually(t, "the first is held", func() bool { return owner(t, c, first) != "" })
 	stolen := owner(t, c, first)
-	requireNoError(t, c.Set(t.Context(), first, "another 1", time.Second).Err())
+	requireNoError(t, c.client.Set(t.Context(), first, "another 1", time.Second).Err())
 	time.Sleep(500 * time.Millisecond) // the renewal finds out
 	unlock(t, holder)
 	l := take(t, got)
@@ -96,7 +96,7 @@ func multiLostHeld(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	a, b := newKey(), newKey()
 	l := lock(t, newClient(t, c).Multi([]string{a, b}, redislock.Options{TTL: 300 * time.Millisecond}))
-	requireNoError(t, c.Del(t.Context(), b).Err())
+	requireNoError(t, c.client.Del(t.Context(), b).Err())
 	requireDone(t, l)
 	lost(t, l)
 	for _, key := range []string{a, b} {

@@ -66,7 +66,7 @@ func optionWait(t *testing.T, at harness.Endpoint) {
 		}
 		unlock(t, l)
 		eventually(t, name+": nothing is left", func() bool {
-			return watch.Exists(t.Context(), key, key+":~queue").Val() == 0
+			return watch.client.Exists(t.Context(), key, key+":~queue").Val() == 0
 		})
 		unlock(t, lock(t, m)) // it can be locked again
 	}

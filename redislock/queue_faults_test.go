@@ -109,7 +109,7 @@ func queueManyLate(t *testing.T, at harness.Endpoint) {
 	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}))
 	startWaiters(t, watch, m, clients)
 	before := p.link.Counts().Requests
-	watch.RPush(t.Context(), key+":~mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
+	watch.client.RPush(t.Context(), key+":~mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
 	eventually(t, "the notification is read", func() bool { return p.link.Counts().Requests >= before+clients })
 	before = p.link.Counts().Requests
 	time.Sleep(span)
@@ -138,9 +138,9 @@ func queueLateToAnother(t *testing.T, at harness.Endpoint) {
 	slow.mail.delay.Store(int64(600 * time.Millisecond))
 	box := mailboxOf(t, watch, key)
 	for range 2 {
-		now, err := watch.Time(t.Context()).Result()
+		now, err := watch.client.Time(t.Context()).Result()
 		requireNoError(t, err)
-		watch.RPush(t.Context(), key+":~mail:"+box, box+":999 0 "+micros(now)+" 20000")
+		watch.client.RPush(t.Context(), key+":~mail:"+box, box+":999 0 "+micros(now)+" 20000")
 	}
 	time.Sleep(300 * time.Millisecond)
 	unlock(t, l)
@@ -170,7 +170,7 @@ func queueLateToAnother(t *testing.T, at harness.Endpoint) {
 
 func mailboxOf(t *testing.T, c *link, key string) string {
 	t.Helper()
-	all, err := c.ZRange(t.Context(), key+":~queue", 0, 0).Result()
+	all, err := c.client.ZRange(t.Context(), key+":~queue", 0, 0).Result()
 	if err != nil || len(all) == 0 {
 		t.Fatal("there are no waiters: ", err)
 	}

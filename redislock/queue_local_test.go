@@ -78,7 +78,7 @@ func localNoReply(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	for _, early := range []bool{true, false} {
 		watch, key := dial(t, at), newKey()
-		requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch))
+		requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch.client))
 		p := newPeer(t, at)
 		m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
 		l := lock(t, m)
@@ -91,7 +91,7 @@ func localNoReply(t *testing.T, at harness.Endpoint) {
 			join()
 		}
 		begun, resume, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})
-		p.link.AddHook(before([]string{"evalsha"}, func() {
+		p.link.client.AddHook(before([]string{"evalsha"}, func() {
 			close(begun)
 			<-resume
 		}))
@@ -134,7 +134,7 @@ func localOrder(t *testing.T, at harness.Endpoint) {
 			t.Errorf("token %d after %d", l.Token(), last)
 		}
 		last = l.Token()
-		watch.Del(t.Context(), key+":~token") // as if the data were lost
+		watch.client.Del(t.Context(), key+":~token") // as if the data were lost
 		for _, later := range ws[i+1:] {
 			select {
 			case <-later.got:
@@ -152,7 +152,7 @@ func localReaders(t *testing.T, at harness.Endpoint) {
 	watch, key := dial(t, at), newKey()
 	c := dial(t, at)
 	server := new(restarted)
-	c.Client.AddHook(server)
+	c.client.AddHook(server)
 	// A busy machine starts 300 slowly; the watchdog finds some at each run.
 	m := newClient(t, c).RWMutex(key, redislock.Options{HandoffTimeout: grant})
 	l := lock(t, m)

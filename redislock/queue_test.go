@@ -62,7 +62,7 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 		most               float64
 	}{{8, 1, false, 0, 800, 3.1}, {50, 1, false, 0, 1000, 3.1}, {8, 1, true, 0, 800, 3.1}, {1, 50, false, 0, 1000, 2.1}, {20, 1, false, 30 * time.Millisecond, 60, 5.3}} {
 		key, peers := newKey(), make([]*peer, test.processes)
-		requireNoError(t, redislock.LoadQueueScripts(t.Context(), dial(t, at)))
+		requireNoError(t, redislock.LoadQueueScripts(t.Context(), dial(t, at).client))
 		var times atomic.Int64
 		ctx, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
@@ -127,7 +127,7 @@ type peer struct {
 func newPeer(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *peer {
 	t.Helper()
 	p := &peer{link: dial(t, at, tweak...), mail: dial(t, at, func(o *redis.Options) { o.PoolSize, o.MaxIdleConns = 1<<10, 1 })}
-	p.Client = redislock.NewClient(p.link.Client, redislock.ClientOptions{Blocking: p.mail.Client})
+	p.Client = redislock.NewClient(p.link.client, redislock.ClientOptions{Blocking: p.mail.client})
 	t.Cleanup(func() { p.Client.Close() })
 	return p
 }
@@ -216,7 +216,7 @@ func (w *waiter) withdraw(t *testing.T) {
 
 func waiting(t *testing.T, c *link, key string) int64 {
 	t.Helper()
-	n, err := c.ZCard(context.WithoutCancel(t.Context()), key+":~queue").Result()
+	n, err := c.client.ZCard(context.WithoutCancel(t.Context()), key+":~queue").Result()
 	requireNoError(t, err)
 	return n
 }
@@ -224,7 +224,7 @@ func waiting(t *testing.T, c *link, key string) int64 {
 func ghosts(t *testing.T, c *link, key string, names ...string) {
 	t.Helper()
 	for i, name := range names {
-		requireNoError(t, c.ZAdd(t.Context(), key+":~queue", redis.Z{Score: float64(i + 1), Member: name}).Err())
+		requireNoError(t, c.client.ZAdd(t.Context(), key+":~queue", redis.Z{Score: float64(i + 1), Member: name}).Err())
 	}
 }
 

@@ -146,8 +146,8 @@ func redlockRequests(t *testing.T, s *trio) {
 func redlockMajorityGone(t *testing.T, s *trio) {
 	links := s.dial(t)
 	m := s.lock(t, links, redislock.Options{})
-	links[0].Client.Close()
-	links[2].Client.Close()
+	links[0].client.Close()
+	links[2].client.Close()
 	if l, err := m.Lock(t.Context()); !errors.Is(err, redis.ErrClosed) {
 		t.Errorf("Lock = %v, %v; want the servers' errors", l, err)
 	}
@@ -159,7 +159,7 @@ func redlockMajorityGone(t *testing.T, s *trio) {
 
 func redlockTaken(t *testing.T, s *trio) {
 	for _, i := range []int{0, 1} {
-		requireNoError(t, s.watch[i].Set(t.Context(), s.key, "another", time.Minute).Err())
+		requireNoError(t, s.watch[i].client.Set(t.Context(), s.key, "another", time.Minute).Err())
 	}
 	m := s.lock(t, s.dial(t), redislock.Options{})
 	if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
@@ -177,17 +177,17 @@ func redlockTaken(t *testing.T, s *trio) {
 			t.Errorf("server %d: another's key is %q now", i, v)
 		}
 	}
-	s.watch[0].Del(t.Context(), s.key)
+	s.watch[0].client.Del(t.Context(), s.key)
 	unlock(t, take(t, got))
 	s.free(t, 0, 2)
-	s.watch[1].Del(t.Context(), s.key)
+	s.watch[1].client.Del(t.Context(), s.key)
 }
 
 func redlockMajorityLost(t *testing.T, s *trio) {
 	l := lock(t, s.lock(t, s.dial(t), redislock.Options{TTL: 600 * time.Millisecond}))
 	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
-	s.watch[0].Del(t.Context(), s.key)
-	s.watch[1].Del(t.Context(), s.key)
+	s.watch[0].client.Del(t.Context(), s.key)
+	s.watch[1].client.Del(t.Context(), s.key)
 	requireDone(t, l)
 	lost(t, l)
 	s.free(t, 0, 1, 2)
@@ -202,7 +202,7 @@ func redlockLate(t *testing.T, s *trio) {
 	l := lock(t, m)
 	links[2].delay.Store(0)
 	time.Sleep(lease / 10)
-	s.watch[0].Del(t.Context(), s.key)
+	s.watch[0].client.Del(t.Context(), s.key)
 	select {
 	case <-l.Done():
 		t.Errorf("the lease has ended although two keys are left: %v", l.Err())

@@ -23,7 +23,7 @@ func TestReentrant(t *testing.T) {
 
 func onlyField(t *testing.T, c *link, name, count string) string {
 	t.Helper()
-	all, err := c.HGetAll(context.WithoutCancel(t.Context()), name).Result()
+	all, err := c.client.HGetAll(context.WithoutCancel(t.Context()), name).Result()
 	if err != nil || len(all) != 1 {
 		t.Fatalf("%s = %v, %v; want one owner", name, all, err)
 	}
@@ -43,7 +43,7 @@ func reentrantExpiry(t *testing.T, at harness.Endpoint) {
 	m := newClient(t, c).Reentrant(key, redislock.Options{})
 	a, b := m.Owner(), m.Owner()
 	late := lock(t, a)
-	c.Del(t.Context(), key) // as if the lease were over
+	c.client.Del(t.Context(), key) // as if the lease were over
 	next := lock(t, b)
 	if _, err := a.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
 		t.Errorf("TryLock of an owner that has lost the lock = %v, want ErrNotAcquired", err)
@@ -65,13 +65,13 @@ func reentrantLostHere(t *testing.T, at harness.Endpoint) {
 	key := newKey()
 	o := newClient(t, c).Reentrant(key, redislock.Options{TTL: 100 * time.Millisecond, DisableRenewal: true}).Owner()
 	forgotten := lock(t, o)
-	c.PExpire(t.Context(), key, time.Second)
+	c.client.PExpire(t.Context(), key, time.Second)
 	<-forgotten.Done()
 	if l, err := o.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
 		t.Errorf("TryLock = %v, %v; want ErrNotAcquired", l, err)
 	}
 	unlock(t, lock(t, o))
-	if n := c.Exists(t.Context(), key).Val(); n != 0 {
+	if n := c.client.Exists(t.Context(), key).Val(); n != 0 {
 		t.Error("the key is left")
 	}
 }

@@ -52,7 +52,7 @@ func silentLock(t *testing.T, at harness.Endpoint, open func(*redislock.Client, 
 	p.link.silence()
 	l := lock(t, m)
 	// An owner sends one request at a time: one that ignores its context delays the second.
-	if _, counts := m.(*redislock.Reentrant); counts && !p.link.Options().ContextTimeoutEnabled {
+	if _, counts := m.(*redislock.Reentrant); counts && !p.link.client.Options().ContextTimeoutEnabled {
 		if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrUnanswered) {
 			t.Errorf("Unlock = %v, want that the server has not answered", err)
 		}
@@ -77,7 +77,7 @@ func fillPool(t *testing.T, p *peer) {
 	const n = 12
 	var all sync.WaitGroup
 	for range n {
-		all.Go(func() { p.BLPop(t.Context(), 300*time.Millisecond, "nothing") })
+		all.Go(func() { p.client.BLPop(t.Context(), 300*time.Millisecond, "nothing") })
 	}
 	all.Wait()
 	if open := len(p.link.open()); open < n {
@@ -189,9 +189,9 @@ func newStarved(t *testing.T, at harness.Endpoint) *starved {
 	run, end := context.WithCancel(context.Background())
 	s := &starved{run: run}
 	s.peer = newPeer(t, at, func(o *redis.Options) { o.PoolSize, o.ContextTimeoutEnabled = starvedPool, true })
-	s.link.AddHook(s)
+	s.link.client.AddHook(s)
 	t.Cleanup(end) // before the client closes
-	requireNoError(t, redislock.LoadQueueScripts(t.Context(), s.link.Client))
+	requireNoError(t, redislock.LoadQueueScripts(t.Context(), s.link.client))
 	name := newKey()
 	ctx := redislock.WithTrace(t.Context(), &redislock.Trace{
 		RenewalFailed: func(e locks.RenewalFailedInfo) {
@@ -252,7 +252,7 @@ func connectionsUsed(t *testing.T, s *starved) {
 	for range starvedPool + 2 {
 		go func() {
 			for s.run.Err() == nil {
-				s.link.BLPop(context.Background(), time.Second, "nothing")
+				s.link.client.BLPop(context.Background(), time.Second, "nothing")
 			}
 		}()
 	}
@@ -265,7 +265,7 @@ func dialsHang(t *testing.T, s *starved) {
 	for range 2 * starvedPool {
 		go func() {
 			for s.run.Err() == nil {
-				s.link.Ping(context.Background())
+				s.link.client.Ping(context.Background())
 			}
 		}()
 	}

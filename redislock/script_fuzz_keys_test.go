@@ -45,11 +45,11 @@ func FuzzKeyScripts(f *testing.F) {
 		k := &keyFuzz{T: t, rdb: rdb, ctx: context.WithoutCancel(t.Context()), key: newKey(), lease: fuzzedGrant}
 		k.kind = []string{"poll", "pubsub", "reentrant"}[kind%3]
 		k.scripts = scripts[k.kind]
-		k.heard = rdb.Subscribe(k.ctx, k.key)
+		k.heard = rdb.client.Subscribe(k.ctx, k.key)
 		defer k.heard.Close()
 		_, err := k.heard.Receive(k.ctx)
 		requireNoError(t, err)
-		defer rdb.Del(k.ctx, k.key)
+		defer rdb.client.Del(k.ctx, k.key)
 		for i, step := range steps[:min(len(steps), 100)] {
 			k.step(step)
 			if t.Failed() {
@@ -76,7 +76,7 @@ func (k *keyFuzz) step(b byte) {
 			k.ends = k.sent.add(k.lease)
 		}
 	case 3:
-		k.rdb.Del(k.ctx, k.key)
+		k.rdb.client.Del(k.ctx, k.key)
 		k.owner = ""
 	case 4:
 		held := k.owner != ""
@@ -157,7 +157,7 @@ func (k *keyFuzz) same(op string, got any, want bool) {
 func (k *keyFuzz) run(op string, args ...any) any {
 	k.Helper()
 	k.sent.from = time.Now()
-	reply, err := k.scripts[op](k.ctx, k.rdb.Client, []string{k.key}, args...).Result()
+	reply, err := k.scripts[op](k.ctx, k.rdb.client, []string{k.key}, args...).Result()
 	k.sent.to = time.Now()
 	if err != nil {
 		k.Fatalf("%s %v: %v", op, args, err)
@@ -166,9 +166,9 @@ func (k *keyFuzz) run(op string, args ...any) any {
 }
 
 func (k *keyFuzz) check() {
-	want, got := "", k.rdb.Get(k.ctx, k.key).Val()
+	want, got := "", k.rdb.client.Get(k.ctx, k.key).Val()
 	if want = k.owner; k.kind == "reentrant" {
-		got = fmt.Sprint(k.rdb.HGetAll(k.ctx, k.key).Val())
+		got = fmt.Sprint(k.rdb.client.HGetAll(k.ctx, k.key).Val())
 		if want = "map[]"; k.owner != "" {
 			want = fmt.Sprintf("map[%s:%d]", k.owner, k.count)
 		}
@@ -179,7 +179,7 @@ func (k *keyFuzz) check() {
 	if k.owner != "" {
 		requireLife(k.T, k.rdb, k.key, k.ends)
 	}
-	k.rdb.Publish(k.ctx, k.key, "end of step")
+	k.rdb.client.Publish(k.ctx, k.key, "end of step")
 	for n := 0; ; n++ {
 		m, err := k.heard.ReceiveMessage(k.ctx)
 		requireNoError(k.T, err)

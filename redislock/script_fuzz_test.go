@@ -73,7 +73,7 @@ func FuzzQueueScripts(f *testing.F) {
 		if q.several {
 			q.keys = append(q.keys, key+":~tokens")
 		}
-		defer rdb.Del(q.ctx, slices.Concat(q.keys, []string{q.keys[3] + "A", q.keys[3] + "B"})...)
+		defer rdb.client.Del(q.ctx, slices.Concat(q.keys, []string{q.keys[3] + "A", q.keys[3] + "B"})...)
 		for i, step := range steps[:min(len(steps), 100)] {
 			q.step(step)
 			if t.Failed() {
@@ -109,17 +109,17 @@ func (q *queueFuzz) step(b byte) {
 	case "ahead": // of the clock
 		q.ahead += 1e9
 		q.last = 4e15 + q.ahead
-		q.rdb.Set(q.ctx, q.keys[2], q.last, time.Until(time.UnixMicro(int64(q.last)).Add(24*time.Hour)))
+		q.rdb.client.Set(q.ctx, q.keys[2], q.last, time.Until(time.UnixMicro(int64(q.last)).Add(24*time.Hour)))
 	case "stale":
 		q.stale[boxOf(w)] = true
-		q.rdb.RPush(q.ctx, q.keys[3]+boxOf(w), unread...)
+		q.rdb.client.RPush(q.ctx, q.keys[3]+boxOf(w), unread...)
 		return
 	case "expire":
 		switch w := q.expire(w); {
 		case !q.several:
-			q.rdb.Del(q.ctx, q.keys[0])
+			q.rdb.client.Del(q.ctx, q.keys[0])
 		case w != "":
-			q.rdb.ZAdd(q.ctx, q.keys[0], redis.Z{Score: float64(q.rdb.Time(q.ctx).Val().UnixMicro() - 1000), Member: w})
+			q.rdb.client.ZAdd(q.ctx, q.keys[0], redis.Z{Score: float64(q.rdb.client.Time(q.ctx).Val().UnixMicro() - 1000), Member: w})
 		}
 	default:
 		got := q.run(op, "", fuzzedGrant.Milliseconds())
@@ -154,7 +154,7 @@ func (q *queueFuzz) acquired(w string, try bool) {
 func (q *queueFuzz) run(op string, args ...any) any {
 	q.Helper()
 	q.sent.from = time.Now()
-	reply, err := q.scripts[op](q.ctx, q.rdb.Client, q.keys, args...).Result()
+	reply, err := q.scripts[op](q.ctx, q.rdb.client, q.keys, args...).Result()
 	q.sent.to = time.Now()
 	if err != nil {
 		q.Fatalf("%s %v: %v", op, args, err)
@@ -164,13 +164,13 @@ func (q *queueFuzz) run(op string, args ...any) any {
 
 func (q *queueFuzz) check(notifications []any) {
 	tokens := q.checkHolders()
-	if got := q.rdb.ZRange(q.ctx, q.keys[1], 0, -1).Val(); !slices.Equal(got, q.queue) {
+	if got := q.rdb.client.ZRange(q.ctx, q.keys[1], 0, -1).Val(); !slices.Equal(got, q.queue) {
 		q.Errorf("%v wait, want %v", got, q.queue)
 	}
 	if len(q.queue) > 0 {
 		q.lives(q.keys[1], q.waits)
 	}
-	if n, err := q.rdb.Get(q.ctx, q.keys[2]).Int64(); err == nil {
+	if n, err := q.rdb.client.Get(q.ctx, q.keys[2]).Int64(); err == nil {
 		q.lives(q.keys[2], window{time.UnixMicro(n), time.UnixMicro(n)}.add(24*time.Hour))
 	}
 	for w, token := range tokens {
@@ -188,7 +188,7 @@ func (q *queueFuzz) check(notifications []any) {
 func requireLife(t *testing.T, rdb *link, key string, until window) {
 	t.Helper()
 	asked := time.Now()
-	left := rdb.PTTL(context.WithoutCancel(t.Context()), key).Val()
+	left := rdb.client.PTTL(context.WithoutCancel(t.Context()), key).Val()
 	if got := (window{asked, time.Now()}).add(left); left < 0 || !got.meets(until) {
 		t.Errorf("%s lives for %v more, want %v", key, left, until.from.Sub(asked))
 	}
@@ -212,12 +212,12 @@ func (q *queueFuzz) checkHolders() map[string]uint64 {
 		}
 	} else {
 		q.checkTokens()
-		for _, z := range q.rdb.ZRangeWithScores(q.ctx, q.keys[0], 0, -1).Val() {
+		for _, z := range q.rdb.client.ZRangeWithScores(q.ctx, q.keys[0], 0, -1).Val() {
 			w, ends := z.Member.(string), time.UnixMicro(int64(z.Score))
 			if q.lapsed[w] {
 				continue
 			}
-			tokens[w], _ = q.rdb.HGet(q.ctx, q.keys[4], w).Uint64()
+			tokens[w], _ = q.rdb.client.HGet(q.ctx, q.keys[4], w).Uint64()
 			if want := q.holders[w].ends; !want.meets(window{ends, ends}) {
 				q.Errorf("%s holds the lock until %v, want %v", w, ends, want.from)
 			}
@@ -230,7 +230,7 @@ func (q *queueFuzz) checkHolders() map[string]uint64 {
 }
 
 func (q *queueFuzz) checkTokens() {
-	got := slices.Sorted(slices.Values(q.rdb.HKeys(q.ctx, q.keys[4]).Val()))
+	got := slices.Sorted(slices.Values(q.rdb.client.HKeys(q.ctx, q.keys[4]).Val()))
 	want := slices.Sorted(maps.Keys(q.holders))
 	for _, more := range []map[string]bool{q.lapsed, q.freed} {
 		want = slices.AppendSeq(want, maps.Keys(more))
@@ -247,7 +247,7 @@ func (q *queueFuzz) checkTokens() {
 func (q *queueFuzz) readMailboxes() (notifications []any) {
 	for _, name := range []string{"A", "B"} {
 		box := q.keys[3] + name
-		texts := q.rdb.LRange(q.ctx, box, 0, -1).Val()
+		texts := q.rdb.client.LRange(q.ctx, box, 0, -1).Val()
 		for i, text := range texts {
 			if q.stale[name] && i < len(unread) {
 				continue
@@ -257,7 +257,7 @@ func (q *queueFuzz) readMailboxes() (notifications []any) {
 				q.lives(box, q.sent.add(time.Minute+2*span))
 			}
 		}
-		q.rdb.Del(q.ctx, box)
+		q.rdb.client.Del(q.ctx, box)
 	}
 	clear(q.stale)
 	return notifications
@@ -306,22 +306,22 @@ func FuzzQueueRubbish(f *testing.F) {
 		keys := []string{key, key + ":~queue", key + ":~token", key + ":~mail:"}
 		box, _, _ := strings.Cut(waiter, ":")
 		all := []string{keys[0], keys[1], keys[2], keys[3] + "A", keys[3] + box}
-		defer rdb.Del(ctx, all...)
+		defer rdb.client.Del(ctx, all...)
 		for op, run := range scripts {
-			rdb.Del(ctx, all...)
-			rdb.Set(ctx, keys[0], value, 0)
-			rdb.ZAdd(ctx, keys[1], redis.Z{Score: 1, Member: waiter})
-			rdb.Set(ctx, keys[2], counter, 0)
-			rdb.RPush(ctx, keys[3]+box, notification)
+			rdb.client.Del(ctx, all...)
+			rdb.client.Set(ctx, keys[0], value, 0)
+			rdb.client.ZAdd(ctx, keys[1], redis.Z{Score: 1, Member: waiter})
+			rdb.client.Set(ctx, keys[2], counter, 0)
+			rdb.client.RPush(ctx, keys[3]+box, notification)
 			args := []any{"A:1", fuzzedSpan}
 			if op == "acquire" {
 				args = append(args, fuzzedSpan, 1)
 			}
-			err := run(ctx, rdb.Client, keys, args...).Err()
+			err := run(ctx, rdb.client, keys, args...).Err()
 			if ours := value == "A:1" || strings.HasPrefix(value, "A:1 "); ours || op == "force" {
 				continue
 			}
-			if got := rdb.Get(ctx, keys[0]).Val(); got != value {
+			if got := rdb.client.Get(ctx, keys[0]).Val(); got != value {
 				t.Errorf("%s makes %q of %q (%v)", op, got, value, err)
 			}
 		}

@@ -24,7 +24,7 @@ import (
 const patience = 20 * time.Second
 
 type link struct {
-	*redis.Client
+	client *redis.Client
 	*wireredis.Counter
 	lose  atomic.Int32 // number of replies to lose from now on
 	stall atomic.Bool  // replies are withheld until the connection closes
@@ -85,7 +85,7 @@ func dial(t testing.TB, at harness.Endpoint, tweak ...func(*redis.Options)) *lin
 	})
 	client, counter, err := wireredis.Connect(at, tweak...)
 	requireNoError(t, err)
-	l.Client, l.Counter = client, counter
+	l.client, l.Counter = client, counter
 	t.Cleanup(func() { client.Close() })
 	// Now the server has the scripts, and a connection is open.
 	requireNoError(t, client.Ping(t.Context()).Err())
@@ -145,7 +145,7 @@ func newKey() string { return "locklab:{redislock-test-" + rand.Text() + "}" }
 
 func owner(t *testing.T, l *link, key string) string {
 	t.Helper()
-	v, err := l.Get(context.WithoutCancel(t.Context()), key).Result()
+	v, err := l.client.Get(context.WithoutCancel(t.Context()), key).Result()
 	if err != nil && err != redis.Nil {
 		t.Fatal(err)
 	}
@@ -169,7 +169,7 @@ func pollMutex(t *testing.T, c *link, key string, o redislock.Options) *redisloc
 
 func newClient(t *testing.T, c *link) *redislock.Client {
 	t.Helper()
-	client := redislock.NewClient(c.Client, redislock.ClientOptions{})
+	client := redislock.NewClient(c.client, redislock.ClientOptions{})
 	t.Cleanup(func() { expectNoError(t, client.Close()) })
 	return client
 }

@@ -276,7 +276,7 @@ func TestStepsReject(t *testing.T) {
 		v := &harness.Variant{Name: "naive", Remote: func(_ context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 			client, _, err := wireredis.Connect(at)
 			n := c.naive
-			n.Client, n.key = client, "locklab:{"+key+"}"
+			n.client, n.key = client, "locklab:{"+key+"}"
 			return n, err
 		}}
 		tr := &trial{at: at, v: v, step: c.step, do: faultproxy.LoseReply, patience: time.Second}
@@ -284,7 +284,7 @@ func TestStepsReject(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)
 		}
-		tr.see = dial(t, at).Client
+		tr.see = dial(t, at).client
 		left, err := tr.left(t.Context())
 		if err == nil && len(left) > 0 {
 			err = tr.see.Del(t.Context(), left...).Err()
@@ -294,7 +294,7 @@ func TestStepsReject(t *testing.T) {
 }
 
 type naive struct {
-	*redis.Client
+	client          *redis.Client
 	key             string
 	open, littering bool
 }
@@ -303,6 +303,8 @@ func (n naive) Join(context.Context, int) (harness.Session, error) { return naiv
 
 type naiveSession struct{ naive }
 
+func (n naive) Close() error { return n.client.Close() }
+
 func (naiveSession) Close() error { return nil }
 
 func (n naiveSession) Lock(ctx context.Context) (harness.Lease, error) {
@@ -310,9 +312,9 @@ func (n naiveSession) Lock(ctx context.Context) (harness.Lease, error) {
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		taken, err := n.SetNX(ctx, n.key, rand.Text(), time.Minute).Result()
+		taken, err := n.client.SetNX(ctx, n.key, rand.Text(), time.Minute).Result()
 		if n.littering {
-			n.Set(ctx, n.key+"-litter", "x", time.Minute)
+			n.client.Set(ctx, n.key+"-litter", "x", time.Minute)
 		}
 		if err == nil && (taken || n.open) {
 			return naiveLease{n}, nil
@@ -322,7 +324,7 @@ func (n naiveSession) Lock(ctx context.Context) (harness.Lease, error) {
 
 type naiveLease struct{ n naiveSession }
 
-func (l naiveLease) Unlock(ctx context.Context) error { return l.n.Del(ctx, l.n.key).Err() }
+func (l naiveLease) Unlock(ctx context.Context) error { return l.n.client.Del(ctx, l.n.key).Err() }
 func (naiveLease) Token() uint64                      { return 0 }
 func (naiveLease) Done() <-chan struct{}              { return nil }
 func (naiveLease) Err() error                         { return nil }

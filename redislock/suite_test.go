@@ -58,7 +58,7 @@ func newContenders(t testing.TB, at harness.Endpoint, n int) *contenders {
 	c, key := new(contenders), newKey()
 	for range n {
 		l := dial(t, at)
-		client := redislock.NewClient(l.Client, redislock.ClientOptions{})
+		client := redislock.NewClient(l.client, redislock.ClientOptions{})
 		t.Cleanup(func() { client.Close() })
 		c.links, c.locks = append(c.links, l), append(c.locks, client.Mutex(key, o))
 	}

@@ -27,7 +27,7 @@ func (s *sleeper) suspend(d time.Duration) { s.slept.Add(int64(d)) }
 func newSleeper(t *testing.T, c *link) *sleeper {
 	t.Helper()
 	s := new(sleeper)
-	s.Client = redislock.NewClient(c.Client, redislock.WithSuspends(redislock.ClientOptions{}, func() time.Duration { return time.Duration(s.slept.Load()) }))
+	s.Client = redislock.NewClient(c.client, redislock.WithSuspends(redislock.ClientOptions{}, func() time.Duration { return time.Duration(s.slept.Load()) }))
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -89,7 +89,7 @@ func suspendBeforeAnswer(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at)
 	s, name := newSleeper(t, c), newKey()
 	first := &atomic.Bool{}
-	c.AddHook(afterScript(func() {
+	c.client.AddHook(afterScript(func() {
 		if first.CompareAndSwap(false, true) {
 			s.suspend(2 * time.Hour)
 		}
@@ -184,7 +184,7 @@ func TestCohortAsksFirst(t *testing.T) {
 	s.suspend(2 * time.Minute)
 	refuse := &atomic.Bool{}
 	refuse.Store(true)
-	c.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+	c.client.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
 		if refuse.Load() {
 			cmd.SetErr(context.DeadlineExceeded)
 			return cmd.Err()
@@ -205,7 +205,7 @@ func TestServerClockFromRequest(t *testing.T) {
 	l := lock(t, newClient(t, dial(t, at)).Mutex(key, redislock.Options{}))
 	c := dial(t, at)
 	var answered atomic.Int64 // when the first answer came
-	c.AddHook(afterScript(func() { answered.CompareAndSwap(0, time.Now().UnixNano()); time.Sleep(time.Millisecond) }))
+	c.client.AddHook(afterScript(func() { answered.CompareAndSwap(0, time.Now().UnixNano()); time.Sleep(time.Millisecond) }))
 	m := newClient(t, c).Mutex(key, redislock.Options{})
 	next := begun(t, m)
 	eventually(t, "the server's clock is known", func() bool { return !redislock.HeardServerAt(m).IsZero() })
@@ -221,7 +221,7 @@ func TestStopped(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for name, stop := range redislock.Stopped {
 		t.Run(name, func(t *testing.T) {
-			c := redislock.NewClient(dial(t, at), redislock.ClientOptions{})
+			c := redislock.NewClient(dial(t, at).client, redislock.ClientOptions{})
 			t.Cleanup(func() { c.Close() })
 			stop(t, c)
 		})

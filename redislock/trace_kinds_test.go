@@ -152,7 +152,7 @@ func (s traceScene) alone(t *testing.T, h *heard) {
 			t.Error("the client's Trace is called before the context's")
 		}
 	}
-	c := redislock.NewClient(dial(t, s.at).Client, redislock.ClientOptions{Trace: trace})
+	c := redislock.NewClient(dial(t, s.at).client, redislock.ClientOptions{Trace: trace})
 	defer c.Close()
 	l := lock(t, traced{s.kind(c, newKey(), redislock.Options{TTL: time.Second}), h.trace()})
 	eventually(t, "it is renewed", func() bool { return len(h.renewed()) > 0 || l.Err() != nil })
@@ -184,7 +184,7 @@ func (s traceScene) failed(t *testing.T, h *heard) {
 func (s traceScene) lost(t *testing.T, h *heard) {
 	key := newKey()
 	l := lock(t, traced{s.kind(s.a, key, redislock.Options{TTL: 2 * time.Second}), h.trace()}) // an attempt of Redlock has a fraction of it
-	requireNoError(t, s.watch.Del(t.Context(), key).Err())
+	requireNoError(t, s.watch.client.Del(t.Context(), key).Err())
 	thief, err := s.kind(s.b, key, redislock.Options{}).(tryLocker).TryLock(t.Context())
 	requireNoError(t, err)
 	requireDone(t, l)
@@ -250,7 +250,7 @@ func TestRenewalFailed(t *testing.T) {
 				t.Parallel()
 				l := dial(t, at)
 				failed, lost := make(chan locks.RenewalFailedInfo, 100), make(chan locks.LostInfo, 1)
-				c := redislock.NewClient(l.Client, redislock.ClientOptions{Trace: &redislock.Trace{
+				c := redislock.NewClient(l.client, redislock.ClientOptions{Trace: &redislock.Trace{
 					RenewalFailed: func(e locks.RenewalFailedInfo) { failed <- e },
 					Lost:          func(e locks.LostInfo) { lost <- e },
 				}})

@@ -31,8 +31,8 @@ func (s *scene) fair(ttl, wait time.Duration) *fairLock {
 func (s *scene) queue() []string {
 	s.t.Helper()
 	ctx := context.WithoutCancel(s.t.Context())
-	list := s.watch.LRange(ctx, "redisson_lock_queue:"+s.key, 0, -1).Val()
-	times := s.watch.ZRange(ctx, "redisson_lock_timeout:"+s.key, 0, -1).Val()
+	list := s.watch.client.LRange(ctx, "redisson_lock_queue:"+s.key, 0, -1).Val()
+	times := s.watch.client.ZRange(ctx, "redisson_lock_timeout:"+s.key, 0, -1).Val()
 	if !slices.Equal(list, times) {
 		s.t.Errorf("the queue is %q, by their times %q", list, times)
 	}
@@ -62,7 +62,7 @@ func fairKeys(t *testing.T, s *scene) {
 	}
 	now := time.Now().UnixMilli()
 	for i, waiter := range []string{b.field, c.field} {
-		score := s.watch.ZScore(t.Context(), "redisson_lock_timeout:"+s.key, waiter).Val()
+		score := s.watch.client.ZScore(t.Context(), "redisson_lock_timeout:"+s.key, waiter).Val()
 		want := (redislock.DefaultTTL + time.Duration(i+1)*time.Minute).Seconds()
 		if got := (score - float64(now)) / 1000; got > want || got < want-10 {
 			t.Errorf("waiter %d is waited for in %.0f s, want the lease and a minute each: %.0f", i, got, want)
@@ -76,7 +76,7 @@ func fairKeys(t *testing.T, s *scene) {
 	if _, err := f.thread().TryLock(t.Context()); !errors.Is(err, harness.ErrNotAcquired) {
 		t.Errorf("TryLock before the queue = %v, want ErrNotAcquired", err)
 	}
-	s.watch.Del(t.Context(), "redisson_lock_queue:"+s.key, "redisson_lock_timeout:"+s.key)
+	s.watch.client.Del(t.Context(), "redisson_lock_queue:"+s.key, "redisson_lock_timeout:"+s.key)
 }
 
 func fairRequests(t *testing.T, s *scene) {
@@ -175,7 +175,7 @@ func counts12(t *testing.T, s *scene) {
 	if s.exists() {
 		t.Error("the key is left")
 	}
-	s.watch.Set(t.Context(), s.key, "not a lock", 0)
+	s.watch.client.Set(t.Context(), s.key, "not a lock", 0)
 	if _, _, err := a.try(t.Context(), 0); err == nil {
 		t.Error("another value is taken for a lock")
 	}

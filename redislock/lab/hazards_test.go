@@ -47,7 +47,7 @@ func TestCareless(t *testing.T) {
 	unlock(t, acquire(t, m)) // the server has the scripts from now on
 	l := acquire(t, m)
 	var next harness.Lease
-	link.AddHook(&before{do: func() {
+	link.client.AddHook(&before{do: func() {
 		s.expire()
 		var err error
 		next, err = other.TryLock(t.Context())

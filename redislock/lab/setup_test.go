@@ -26,7 +26,7 @@ const (
 )
 
 type link struct {
-	*redis.Client
+	client *redis.Client
 	*wireredis.Counter
 }
 
@@ -58,7 +58,7 @@ func requireNoError(t *testing.T, err error) {
 
 func newPlain(t *testing.T, l link) *process {
 	t.Helper()
-	p := newProcess(l.Client)
+	p := newProcess(l.client)
 	t.Cleanup(func() {
 		if err := p.Close(); err != nil {
 			t.Error(err)
@@ -124,7 +124,7 @@ func runScenes(t *testing.T, tests []sceneTest) {
 
 func newScene(t *testing.T, at harness.Endpoint) *scene {
 	s := &scene{t, at, "locklab:{lab-test-" + rand.Text() + "}", newLink(t, at)}
-	t.Cleanup(func() { s.watch.Del(context.WithoutCancel(t.Context()), s.key) })
+	t.Cleanup(func() { s.watch.client.Del(context.WithoutCancel(t.Context()), s.key) })
 	return s
 }
 
@@ -140,16 +140,16 @@ func (s *scene) hold(h *thread12) {
 }
 
 func (s *scene) expire() {
-	s.watch.PExpire(s.t.Context(), s.key, time.Millisecond)
-	eventually(s.t, "the lease is over", func() bool { return s.watch.Exists(s.t.Context(), s.key).Val() == 0 })
+	s.watch.client.PExpire(s.t.Context(), s.key, time.Millisecond)
+	eventually(s.t, "the lease is over", func() bool { return s.watch.client.Exists(s.t.Context(), s.key).Val() == 0 })
 }
 
-func (s *scene) exists() bool { return s.watch.Exists(s.t.Context(), s.key).Val() == 1 }
+func (s *scene) exists() bool { return s.watch.client.Exists(s.t.Context(), s.key).Val() == 1 }
 
 // onlyField returns the owner of the lock, which must have that count.
 func (s *scene) onlyField(count string) string {
 	s.t.Helper()
-	all, err := s.watch.HGetAll(context.WithoutCancel(s.t.Context()), s.key).Result()
+	all, err := s.watch.client.HGetAll(context.WithoutCancel(s.t.Context()), s.key).Result()
 	if err != nil || len(all) != 1 {
 		s.t.Fatalf("%s = %v, %v; want one owner", s.key, all, err)
 	}
