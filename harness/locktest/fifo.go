@@ -84,7 +84,8 @@ const (
 	// suspect and tolerated limit the share of acquisitions, and of waits, with another worker
 	// ahead once too often: a worker may be preempted between its announcement and its place
 	// in line. On two processors with ten to fifteen runnable threads, FIFO locks showed up to
-	// 0.003 % of acquisitions and 0.016 % of waits, broken locks 0.06 % or more.
+	// 0.003 % of acquisitions and 0.016 % of waits, broken locks 0.06 % or more. A host that
+	// stops its guest thousands of times a second adds to that: see waitCount.stopped.
 	suspect, tolerated = 0.0001, 0.0003
 
 	// offProcessor is the wait in which a worker may have lost its processor before it was in
@@ -105,9 +106,14 @@ type waitCount struct {
 
 	waits, bad uint64 // waits with another worker ahead, and those with one too often; guarded by the lock
 	worst      uint64
+
+	// stopped counts workers that lost their processor for a microsecond while they looked at
+	// the grants of the others. Asking for the lock takes about as long as a look, so about as
+	// many stop there.
+	stopped uint64
 }
 
-func (w *waitCount) granted(i int, seen []uint64, since time.Time) {
+func (w *waitCount) granted(i int, seen []uint64, since time.Time, stopped bool) {
 	var ahead uint64
 	for j := range seen {
 		ahead = max(ahead, w.grants[j].Load()-seen[j])
@@ -115,6 +121,10 @@ func (w *waitCount) granted(i int, seen []uint64, since time.Time) {
 	w.grants[i].Add(1)
 	if ahead > 0 {
 		w.waits++
+	}
+	if stopped {
+		w.stopped++
+		return
 	}
 	if ahead > w.most && time.Since(since) < offProcessor {
 		w.bad++
@@ -133,8 +143,9 @@ func (w *waitCount) addRound(ctx context.Context, r *rig) {
 		for j := range seen[i] {
 			seen[i][j] = w.grants[j].Load()
 		}
+		stopped := time.Since(since) > time.Microsecond
 		r.hs[i].Lock()
-		w.granted(i, seen[i], since)
+		w.granted(i, seen[i], since, stopped)
 		r.p.hold(i)
 		r.hs[i].Unlock()
 		r.p.think(i)
@@ -161,7 +172,7 @@ func overtaking(ctx context.Context, s Subject) {
 				continue
 			}
 			if enough > enoughWaits {
-				if float64(w.bad) <= tolerated*float64(w.waits) {
+				if float64(w.bad) <= tolerated*float64(w.waits)+2*float64(w.stopped) {
 					break
 				}
 				fail("%v: in %d of %d acquisitions, and %d waits, another worker had gone ahead more than %d times, up to %d: waiters are overtaken", sh, w.bad, w.uses, w.waits, most, w.worst)
