@@ -107,13 +107,13 @@ type waitCount struct {
 	waits, bad uint64 // waits with another worker ahead, and those with one too often; guarded by the lock
 	worst      uint64
 
-	// stopped counts workers that lost their processor for a microsecond while they looked at
-	// the grants of the others. Asking for the lock takes about as long as a look, so about as
-	// many stop there.
+	// stopped counts workers that lost their processor for 1 µs to offProcessor while they
+	// looked at the grants of the others. Asking for the lock takes about as long as a look, so
+	// about as many stop there.
 	stopped uint64
 }
 
-func (w *waitCount) granted(i int, seen []uint64, since time.Time, stopped bool) {
+func (w *waitCount) granted(i int, seen []uint64, since time.Time, look time.Duration) {
 	var ahead uint64
 	for j := range seen {
 		ahead = max(ahead, w.grants[j].Load()-seen[j])
@@ -122,8 +122,10 @@ func (w *waitCount) granted(i int, seen []uint64, since time.Time, stopped bool)
 	if ahead > 0 {
 		w.waits++
 	}
-	if stopped {
-		w.stopped++
+	if look > time.Microsecond {
+		if look < offProcessor {
+			w.stopped++
+		}
 		return
 	}
 	if ahead > w.most && time.Since(since) < offProcessor {
@@ -143,9 +145,9 @@ func (w *waitCount) addRound(ctx context.Context, r *rig) {
 		for j := range seen[i] {
 			seen[i][j] = w.grants[j].Load()
 		}
-		stopped := time.Since(since) > time.Microsecond
+		look := time.Since(since)
 		r.hs[i].Lock()
-		w.granted(i, seen[i], since, stopped)
+		w.granted(i, seen[i], since, look)
 		r.p.hold(i)
 		r.hs[i].Unlock()
 		r.p.think(i)
@@ -172,7 +174,7 @@ func overtaking(ctx context.Context, s Subject) {
 				continue
 			}
 			if enough > enoughWaits {
-				if float64(w.bad) <= tolerated*float64(w.waits)+2*float64(w.stopped) {
+				if float64(w.bad) <= tolerated*float64(w.waits)+float64(w.stopped) {
 					break
 				}
 				fail("%v: in %d of %d acquisitions, and %d waits, another worker had gone ahead more than %d times, up to %d: waiters are overtaken", sh, w.bad, w.uses, w.waits, most, w.worst)
