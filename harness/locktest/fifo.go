@@ -174,7 +174,7 @@ func overtaking(ctx context.Context, s Subject) {
 				continue
 			}
 			if enough > enoughWaits {
-				if float64(w.bad) <= tolerated*float64(w.waits)+float64(w.stopped) {
+				if float64(w.bad) <= tolerated*float64(w.waits)+2*float64(w.stopped) {
 					break
 				}
 				fail("%v: in %d of %d acquisitions, and %d waits, another worker had gone ahead more than %d times, up to %d: waiters are overtaken", sh, w.bad, w.uses, w.waits, most, w.worst)
