@@ -145,8 +145,8 @@ func (b *Blocks) Valid() bool {
 	return len(b.Elapsed) == len(b.Ops) && len(b.Handovers) == len(b.Ops) && !slices.ContainsFunc(b.Elapsed, func(ns int64) bool { return ns < 0 })
 }
 
-// Ratios returns the rates of b divided by the rates of c in their common passes; figures selects
-// acquisitions or handovers. It omits passes in which both had none.
+// Ratios returns the rates of b divided by the rates of c in their common passes. figures
+// selects acquisitions or handovers. If neither has any, the pass is left out.
 func (b *Blocks) Ratios(c *Blocks, figures func(*Blocks) []uint64) (out []float64) {
 	for i := range min(len(b.Elapsed), len(c.Elapsed)) {
 		if x, y := float64(figures(b)[i]), float64(figures(c)[i]); b.Elapsed[i] > 0 && c.Elapsed[i] > 0 && x+y > 0 {
