@@ -31,7 +31,7 @@
 //   - [Mutex.LockContext]: a waiter must be able to give up when a context ends.
 //   - [Chan]: the same, in strict order of arrival.
 //   - [MCSPark]: strict order of arrival with more goroutines than processors.
-//   - [RWMutex]: readers on many processors, in place of [sync.RWMutex] without another change
+//   - [RWMutex]: readers that run in parallel, in place of [sync.RWMutex] without another change
 //     of a program. docs/mutex.md has the figures.
 //   - [BRAVO]: the same with a handle for each worker, as in the paper.
 //   - [SeqLock]: a few words that are read all the time.

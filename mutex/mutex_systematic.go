@@ -35,4 +35,9 @@ var (
 	rwSlotCount         = 2
 )
 
+const (
+	rwPolls = 1
+	rwHints = mutexHints
+)
+
 func rwSlots() int { return rwSlotCount }

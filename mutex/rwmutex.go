@@ -16,10 +16,10 @@ import (
 //
 // # Trade-offs
 //
-// Readers count themselves in one word. After some collisions on it the lock allocates slots,
-// a cache line for each processor up to 64, and readers count themselves there. Then reading
-// gets faster with every processor, but a writer reads all slots, up to 64 cache lines. The
-// slots stay. If most acquisitions write, [Mutex] is faster.
+// Readers count themselves in the word that holds the writer bit, the first slot. After some
+// collisions on it the lock allocates slots, four cache lines for each processor, up to 64, and
+// readers count themselves there. Then reading gets faster with every processor, but a writer
+// reads all slots. The slots stay. If most acquisitions write, [Mutex] is faster.
 //
 // Only the sum of the slots counts, so a reader may leave on another slot than it entered on,
 // and needs no handle.
@@ -29,7 +29,7 @@ import (
 // All operations are sequentially consistent. A reader that finds the writer bit clear adds 1
 // to a slot, and then loads the bit again. It is inside if the bit is still clear. Otherwise
 // it subtracts 1 from the same slot and waits. A reader inside subtracts 1 from any slot when
-// it leaves.
+// it leaves. On the first slot one operation changes the number and loads the bit.
 //
 // A writer sets the bit, and then loads each slot once. Every reader that is inside loaded the
 // clear bit after its addition, so the addition came before the bit, and the pass over the
@@ -61,22 +61,23 @@ import (
 // kernel/locking/percpu-rwsem.c.
 type RWMutex struct {
 	writers    Mutex          // guards the writer bit and the making of slots
-	state      atomics.Uint32 // the bits below, and from rwWaiting the number of readers in the list
-	readers    atomics.Uint32 // the first slot
+	state      atomics.Uint64 // the parts below
 	places     atomics.Uint32 // readers counted inside that have yet to run, and may lose their place
+	spread     atomics.Uint32 // 1 if readers use slots: a load of the state would delay its compare-and-swap
 	pending    atomics.Uint32 // if above 0, readers that must leave before the writer wakes
 	collisions atomics.Uint32 // collisions on the first slot
 	waiters    mutexRing      // readers; guarded by rwQueue
 	writer     *mutexWaiter   // the writer that waits for readers
-	slots      []rwSlot       // set before rwSpread
+	slots      []rwSlot       // set before spread
 }
 
 // The parts of RWMutex.state.
 const (
-	rwSpread  = 1 << iota // readers use slots
-	rwWriter              // a writer is inside, or waits for readers to leave
+	rwWriter  = 1 << iota // a writer is inside, or waits for readers to leave
 	rwQueue               // a goroutine changes the list
 	rwWaiting             // one reader in the list
+
+	rwInside = 1 << 32 // one reader on the first slot
 )
 
 // An rwSlot counts readers. It may be below 0, modulo 1<<32: only the sum counts.
@@ -87,24 +88,9 @@ type rwSlot struct {
 
 // RLock takes the lock as a reader, and waits for a writer if need be. It is not reentrant.
 func (l *RWMutex) RLock() {
-	s := l.state.Load()
-	slot := l.slot(s)
-	if s&rwWriter != 0 || s == 0 && slot.Load() != 0 { // a writer, or another reader
-		if !l.TryRLock() {
-			l.rLockSlow(nil)
-		}
-		return
-	}
-	slot.Add(1)
-	if l.state.Load()&rwWriter != 0 {
-		l.divert(slot)
+	if (l.spread.Load() != 0 || !l.state.CompareAndSwap(0, rwInside)) && !l.TryRLock() {
 		l.rLockSlow(nil)
 	}
-}
-
-func (l *RWMutex) divert(slot *atomics.Uint32) {
-	slot.Add(^uint32(0))
-	l.left()
 }
 
 // RLockContext is RLock that gives up when ctx ends, at once if it has, with [context.Cause].
@@ -117,35 +103,40 @@ func (l *RWMutex) RLockContext(ctx context.Context) error {
 
 // TryRLock reports whether it took the lock as a reader, past no writer inside or waiting.
 func (l *RWMutex) TryRLock() bool {
-	s := l.state.Load()
-	if s&rwWriter != 0 {
-		return false
-	}
-	slot := l.slot(s)
-	n := slot.Load()
-	collided := !slot.CompareAndSwap(n, n+1)
-	if collided {
-		slot.Add(1)
-	}
-	if l.state.Load()&rwWriter != 0 {
-		l.divert(slot)
-		return false
-	}
-	if collided && s&rwSpread == 0 {
+	for l.spread.Load() == 0 {
+		s := l.state.Load()
+		if s&rwWriter != 0 {
+			return false
+		}
+		if l.state.CompareAndSwap(s, s+rwInside) {
+			return true
+		}
 		l.collide()
 	}
-	return true
+	if l.state.Load()&rwWriter != 0 {
+		return false
+	}
+	slot := l.slot()
+	slot.Add(1)
+	if l.state.Load()&rwWriter == 0 {
+		return true
+	}
+	slot.Add(^uint32(0))
+	l.left()
+	return false
 }
 
 // RUnlock releases the lock for one reader. If there is none it panics, or the next Lock does.
 func (l *RWMutex) RUnlock() {
-	s := l.state.Load()
-	n := l.slot(s).Add(^uint32(0))
-	if s&rwSpread == 0 && int32(n) < 0 {
-		l.readers.Add(1)
+	var s uint64
+	if l.spread.Load() != 0 {
+		l.slot().Add(^uint32(0))
+		s = l.state.Load()
+	} else if s = l.state.Add(^uint64(rwInside - 1)); int64(s) < 0 {
+		l.state.Add(rwInside)
 		panic("mutex: RUnlock of an RWMutex without a reader")
 	}
-	if l.state.Load()&rwWriter != 0 {
+	if s&rwWriter != 0 {
 		l.left()
 	}
 }
@@ -161,8 +152,7 @@ func (l *rwReader) Unlock() { (*RWMutex)(l).RUnlock() }
 // Lock takes the lock as a writer and waits for it if need be.
 func (l *RWMutex) Lock() {
 	l.writers.Lock()
-	l.shut()
-	if l.inside() != 0 {
+	if (l.slots != nil || !l.state.CompareAndSwap(0, rwWriter)) && l.shut() != 0 {
 		l.drain(nil)
 	}
 }
@@ -172,8 +162,7 @@ func (l *RWMutex) TryLock() bool {
 	if !l.writers.TryLock() {
 		return false
 	}
-	l.shut()
-	if l.inside() == 0 {
+	if l.shut() == 0 {
 		return true
 	}
 	l.Unlock()
@@ -185,8 +174,7 @@ func (l *RWMutex) LockContext(ctx context.Context) error {
 	if err := l.writers.LockContext(ctx); err != nil {
 		return err
 	}
-	l.shut()
-	if l.inside() != 0 && !l.drain(ctx.Done()) {
+	if l.shut() != 0 && !l.drain(ctx.Done()) {
 		l.Unlock()
 		return context.Cause(ctx)
 	}
@@ -202,29 +190,24 @@ func (l *RWMutex) Unlock() {
 }
 
 // calm returns the state without a writer and a list. The caller holds l.writers.
-func (l *RWMutex) calm() uint32 {
+func (l *RWMutex) calm() uint64 {
 	if l.slots == nil {
 		return 0
 	}
-	return rwSpread
+	return l.state.Load() &^ (rwInside - 1)
 }
 
-func (l *RWMutex) slot(s uint32) *atomics.Uint32 {
-	if s&rwSpread == 0 {
-		return &l.readers
-	}
-	return &l.slots[atomics.Lane(len(l.slots))].Uint32
-}
+func (l *RWMutex) slot() *atomics.Uint32 { return &l.slots[atomics.Lane(len(l.slots))].Uint32 }
 
 // collide counts a collision on the first slot, and makes slots after many unless a writer
-// waits. The caller is inside as a reader, so no writer is.
+// is inside or waits.
 func (l *RWMutex) collide() {
 	if l.collisions.Add(1) < rwCollisions || !l.writers.TryLock() {
 		return
 	}
 	if l.slots == nil {
 		l.slots = make([]rwSlot, rwSlots())
-		l.state.Add(rwSpread)
+		l.spread.Store(1)
 	}
 	l.writers.Unlock()
 }
@@ -234,9 +217,11 @@ func (l *RWMutex) rLockSlow(done <-chan struct{}) bool {
 	if l.takePlace() {
 		return true
 	}
-	atomics.SpinHint(mutexHints)
-	if l.TryRLock() || l.takePlace() {
-		return true
+	for range rwPolls {
+		atomics.SpinHint(rwHints)
+		if l.TryRLock() || l.takePlace() {
+			return true
+		}
 	}
 	w := newMutexWaiter()
 	defer w.free()
@@ -271,8 +256,7 @@ func (l *RWMutex) takePlace() bool {
 // join puts w into the list, or takes the lock and returns false if there is no writer.
 func (l *RWMutex) join(w *mutexWaiter) bool {
 	if l.lockList()&rwWriter == 0 {
-		l.readers.Add(1)
-		l.state.Add(^uint32(rwQueue - 1))
+		l.state.Add(rwInside - rwQueue)
 		return false
 	}
 	w.granted = false
@@ -285,15 +269,15 @@ func (l *RWMutex) join(w *mutexWaiter) bool {
 func (l *RWMutex) leave(w *mutexWaiter) bool {
 	l.lockList()
 	if w.granted {
-		l.state.Add(^uint32(rwQueue - 1))
+		l.state.Add(^uint64(rwQueue - 1))
 		return false
 	}
 	l.waiters.drop(w)
-	l.state.Add(^uint32(rwQueue + rwWaiting - 1))
+	l.state.Add(^uint64(rwQueue + rwWaiting - 1))
 	return true
 }
 
-func (l *RWMutex) lockList() uint32 {
+func (l *RWMutex) lockList() uint64 {
 	for polls := 0; ; {
 		s := l.state.Load()
 		if s&rwQueue != 0 {
@@ -304,17 +288,24 @@ func (l *RWMutex) lockList() uint32 {
 	}
 }
 
-// shut sets the writer bit. The caller holds l.writers.
-func (l *RWMutex) shut() {
-	s := l.calm()
-	for polls := 0; !l.state.CompareAndSwap(s, s|rwWriter); {
-		polls = waitForQueue(polls) // a reader has the queue bit
+// shut sets the writer bit, and returns the number of readers inside. The caller holds
+// l.writers.
+func (l *RWMutex) shut() uint32 {
+	for s, polls := l.calm(), 0; ; s = l.state.Load() {
+		if s&rwQueue != 0 {
+			polls = waitForQueue(polls) // a reader has it
+		} else if l.state.CompareAndSwap(s, s|rwWriter) {
+			if l.slots == nil {
+				return uint32(s / rwInside)
+			}
+			return l.inside()
+		}
 	}
 }
 
 // inside returns the sum of the slots. The caller has set the writer bit.
 func (l *RWMutex) inside() uint32 {
-	n := l.readers.Load()
+	n := uint32(l.state.Load() / rwInside)
 	for i := range l.slots {
 		n += l.slots[i].Load()
 	}
@@ -323,7 +314,7 @@ func (l *RWMutex) inside() uint32 {
 
 // drain waits for the readers inside. It returns false if done was closed before.
 func (l *RWMutex) drain(done <-chan struct{}) bool {
-	atomics.SpinHint(mutexHints)
+	atomics.SpinHint(rwHints)
 	l.writer = newMutexWaiter()
 	defer l.writer.free()
 	l.pending.Store(0)
@@ -357,23 +348,21 @@ func (l *RWMutex) left() {
 func (l *RWMutex) admit() {
 	s := l.lockList()
 	if s&rwWriter == 0 {
-		l.state.Add(^uint32(rwQueue - 1))
+		l.state.Add(^uint64(rwQueue - 1))
 		panic("mutex: Unlock of an RWMutex that is not locked")
 	}
-	n, first := s/rwWaiting, l.waiters.first
-	places := uint32(0)
-	for w := first; n > 0; n-- {
+	n := uint32(s) / rwWaiting
+	places, w := uint32(0), l.waiters.first
+	for range n {
 		if w.granted = true; w.wakes < rwLosses {
 			places++
 		}
 		w = w.next
 	}
 	l.waiters.first = nil
-	l.readers.Add(s / rwWaiting)
+	l.state.Add(uint64(n)*(rwInside-rwWaiting) - rwQueue - rwWriter)
 	l.places.Add(places)
-	l.state.Store(s & rwSpread)
-	w := first
-	for range s / rwWaiting {
+	for range n {
 		next := w.next
 		w.next, w.prev = nil, nil
 		w.parker.Unpark()

@@ -12,7 +12,7 @@ import (
 
 func spreadRW(n int) *RWMutex {
 	l := &RWMutex{slots: make([]rwSlot, n)}
-	l.state.Store(rwSpread)
+	l.spread.Store(1)
 	return l
 }
 
@@ -32,8 +32,8 @@ func TestRWMutexSpreads(t *testing.T) {
 		}
 		l.collide()
 	}
-	if len(l.slots) != rwSlots() || l.state.Load() != rwSpread {
-		t.Fatalf("%d slots and state %#x after %d collisions, want %d and %#x", len(l.slots), l.state.Load(), uint32(rwCollisions), rwSlots(), rwSpread)
+	if len(l.slots) != rwSlots() || l.spread.Load() != 1 {
+		t.Fatalf("%d slots after %d collisions, spread %d, want %d and 1", len(l.slots), uint32(rwCollisions), l.spread.Load(), rwSlots())
 	}
 	slots := &l.slots[0]
 	l.collide()
@@ -41,7 +41,7 @@ func TestRWMutexSpreads(t *testing.T) {
 		t.Error("a later collision made new slots")
 	}
 	l.RLock()
-	if n := l.readers.Load(); n != 1 {
+	if n := l.state.Load() / rwInside; n != 1 {
 		t.Errorf("%d readers on the first slot, want 1: the second one has another slot", n)
 	}
 	l.RUnlock()
@@ -82,7 +82,7 @@ func TestRWMutexNegativeSum(t *testing.T) {
 		}()
 		l.Lock()
 	}()
-	l.readers.Add(1)
+	l.state.Add(rwInside)
 	if !l.TryLock() {
 		t.Error("the Lock that panicked keeps others out")
 	}
@@ -96,8 +96,8 @@ func TestRWMutexPhases(t *testing.T) {
 		var mu sync.Mutex
 		var order []string // guarded by mu
 		enters := func(who string) { mu.Lock(); order = append(order, who); mu.Unlock() }
-		waiting := func(n uint32) func() bool {
-			return func() bool { s := l.state.Load(); return s/rwWaiting == n && s&rwQueue == 0 }
+		waiting := func(n uint64) func() bool {
+			return func() bool { s := l.state.Load(); return s%rwInside/rwWaiting == n && s&rwQueue == 0 }
 		}
 		var inside, wg sync.WaitGroup
 		letGo := make(chan struct{})
@@ -105,7 +105,7 @@ func TestRWMutexPhases(t *testing.T) {
 		wg.Go(func() { l.Lock(); enters("writer"); l.Unlock() })
 		until(t, func() bool { return l.writers.state.Load() == mutexHeld+mutexWaiting })
 		inside.Add(early)
-		for i := range uint32(early) {
+		for i := range uint64(early) {
 			wg.Go(func() { l.RLock(); enters("early"); inside.Done(); <-letGo; l.RUnlock() })
 			until(t, waiting(i+1))
 		}
@@ -128,9 +128,9 @@ func TestRWMutexWakesWriter(t *testing.T) {
 	for _, l := range []*RWMutex{new(RWMutex), spreadRW(4)} {
 		for name, leaves := range map[string]func(){
 			"RUnlock":  l.RUnlock,
-			"diverted": func() { l.readers.Add(^uint32(0)); l.left() },
+			"diverted": func() { l.state.Add(^uint64(rwInside - 1)); l.left() },
 		} {
-			l.readers.Add(3)
+			l.state.Add(3 * rwInside)
 			l.pending.Store(^uint32(4)) // from readers that left while other writers were inside
 			locked := make(chan struct{})
 			go func() { l.Lock(); close(locked) }()
@@ -158,7 +158,7 @@ func TestRWMutexWakesWriter(t *testing.T) {
 // TestRWMutexEarlyWakeUp: a writer that wakes too early repeats the pass over the slots.
 func TestRWMutexEarlyWakeUp(t *testing.T) {
 	var l RWMutex
-	l.readers.Add(2)
+	l.state.Add(2 * rwInside)
 	locked := make(chan struct{})
 	go func() { l.Lock(); close(locked) }()
 	until(t, func() bool { return l.pending.Load() == 2 })
@@ -250,9 +250,8 @@ func TestRWMutexAwaitsPermit(t *testing.T) {
 	until(t, func() bool { return l.state.Load() == rwWriter+rwWaiting })
 	w := l.waiters.first // these are the steps of admit
 	w.granted, l.waiters.first = true, nil
-	l.readers.Add(1)
 	l.places.Add(1)
-	l.state.Store(0)
+	l.state.Store(rwInside)
 	close(done)
 	requireWait(returned)
 	w.next, w.prev = nil, nil
