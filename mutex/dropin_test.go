@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"testing"
 	"time"
 	"unsafe"
 
+	"locklab/harness/locktest"
 	"locklab/mutex"
 )
 
@@ -26,7 +26,7 @@ func TestUnlockOfFreeLock(t *testing.T) {
 		"mutex: Unlock of an RWMutex that is not locked": new(mutex.RWMutex).Unlock,
 		"mutex: RUnlock of an RWMutex without a reader":  new(mutex.RWMutex).RUnlock,
 	} {
-		wantPanic(t, "a free lock", want, f)
+		locktest.RequirePanic(t, "a free lock", want, f)
 	}
 }
 
@@ -107,49 +107,29 @@ func TestConstructorsRefuseMistakes(t *testing.T) {
 		"BRAVO":    func(n int, o mutex.Options, i int) { mutex.NewBRAVO(n, new(sync.RWMutex), o).Worker(i) },
 	} {
 		for _, good := range []int{1, 3} {
-			if got := panics(func() { worker(good, mutex.Options{}, good-1) }); got != "" {
-				t.Errorf("%s for %d workers: %s", name, good, got)
-			}
+			locktest.RequirePanic(t, name, "", func() { worker(good, mutex.Options{}, good-1) })
 		}
 		for _, bad := range []int{0, -1, -5} {
-			wantPanic(t, name, fmt.Sprintf("locklab: a lock for %d workers: want at least 1", bad), func() { worker(bad, mutex.Options{}, 0) })
+			locktest.RequirePanic(t, name, fmt.Sprintf("locklab: a lock for %d workers: want at least 1", bad), func() { worker(bad, mutex.Options{}, 0) })
 		}
-		wantPanic(t, name, `locklab: unknown wait policy "often"`, func() { worker(2, mutex.Options{Wait: "often"}, 0) })
-		wantPanic(t, name, `locklab: unknown pin "core"`, func() { worker(2, mutex.Options{Pin: "core"}, 0) })
+		locktest.RequirePanic(t, name, `locklab: unknown wait policy "often"`, func() { worker(2, mutex.Options{Wait: "often"}, 0) })
+		locktest.RequirePanic(t, name, `locklab: unknown pin "core"`, func() { worker(2, mutex.Options{Pin: "core"}, 0) })
 		for _, i := range []int{-1, 2} {
-			wantPanic(t, name, fmt.Sprintf("locklab: worker %d of a lock for 2", i), func() { worker(2, mutex.Options{}, i) })
+			locktest.RequirePanic(t, name, fmt.Sprintf("locklab: worker %d of a lock for 2", i), func() { worker(2, mutex.Options{}, i) })
 		}
 	}
 }
 
 func TestWaitersRefuseMistakes(t *testing.T) {
 	const often = `locklab: unknown wait policy "often"`
-	wantPanic(t, "SeqLock", often, func() {
+	locktest.RequirePanic(t, "SeqLock", often, func() {
 		l := mutex.SeqLock{Wait: "often"}
 		l.Lock()
 		l.Lock()
 	})
-	wantPanic(t, "PhaseFair", often, func() {
+	locktest.RequirePanic(t, "PhaseFair", often, func() {
 		l := mutex.PhaseFair{Wait: "often"}
 		l.Lock()
 		l.RLock()
 	})
-}
-
-func wantPanic(t *testing.T, name, want string, f func()) {
-	t.Helper()
-	if got := panics(f); !strings.HasPrefix(got, want) {
-		t.Errorf("%s: panic %q, want %q", name, got, want)
-	}
-}
-
-// panics returns the value with which f panics, or "".
-func panics(f func()) (message string) {
-	defer func() {
-		if r := recover(); r != nil {
-			message = fmt.Sprint(r)
-		}
-	}()
-	f()
-	return ""
 }

@@ -3,8 +3,10 @@ package locktest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -220,6 +222,22 @@ func opened(ctx context.Context, c <-chan struct{}) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// RequirePanic fails tb unless f panics with a message that begins with want, or does not
+// panic if want is "".
+func RequirePanic(tb testing.TB, name, want string, f func()) {
+	tb.Helper()
+	defer func() {
+		got := ""
+		if r := recover(); r != nil {
+			got = fmt.Sprint(r)
+		}
+		if !strings.HasPrefix(got, want) || want == "" && got != "" {
+			tb.Errorf("%s: panic %q, want %q", name, got, want)
+		}
+	}()
+	f()
 }
 
 // Endpoint starts a server of the kind for tb, or uses the one that the environment names.

@@ -244,3 +244,29 @@ func TestValidateMayStick(t *testing.T) {
 		}
 	}
 }
+
+type failures struct {
+	testing.TB
+	n int
+}
+
+func (f *failures) Errorf(string, ...any) { f.n++ }
+
+func TestRequirePanicRejects(t *testing.T) {
+	for _, tc := range []struct {
+		want     string
+		f        func()
+		failures int
+	}{
+		{"", func() {}, 0},
+		{"", func() { panic("x") }, 1},
+		{"x", func() {}, 1},
+		{"x", func() { panic("xy") }, 0},
+		{"x", func() { panic("y") }, 1},
+	} {
+		tb := failures{TB: t}
+		if RequirePanic(&tb, "f", tc.want, tc.f); tb.n != tc.failures {
+			t.Errorf("wants %q: %d failures, want %d", tc.want, tb.n, tc.failures)
+		}
+	}
+}

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
+	"strconv"
 	"testing"
 	"time"
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/internal/stat"
 )
 
 func TestBlocksAlternate(t *testing.T) {
@@ -135,5 +138,42 @@ func TestLengthOfBlocks(t *testing.T) {
 		if block(w, false) != c.block*time.Millisecond || passes(w, false) != c.passes {
 			t.Errorf("%d workers on %d processors, window %v: %d blocks of %v", c.workers, c.procs, w.Window, passes(w, false), block(w, false))
 		}
+	}
+}
+
+// BenchmarkShared compares the ratio of two locks that take turns in one process with their
+// ratio in processes of their own, which run next:
+//
+//	go test -run '^$' -bench Shared -benchtime 30x ./harness/measure
+//
+// difference-% is the median of the first ratio divided by the second, minus one, with its
+// 95 % interval from lo-% to hi-%.
+func BenchmarkShared(b *testing.B) {
+	for _, workers := range []int{1, 2, 16} {
+		measure := func(b *testing.B, locks ...*harness.Variant) []*harness.Result {
+			p := plan(1, locks...)
+			p.Seed = rand.Uint64()
+			for i := range p.Cases {
+				p.Cases[i].Workload = harness.Workload{Workers: workers, Hold: harness.Span{Mean: 100 * time.Nanosecond}, Warmup: 20 * time.Millisecond, Window: 250 * time.Millisecond}
+			}
+			all := make([]*harness.Result, len(locks))
+			for _, at := range measurePlan(b, p) {
+				all[slices.Index(locks, at.Case.Lock)] = at.Result
+			}
+			return all
+		}
+		b.Run("workers="+strconv.Itoa(workers), func(b *testing.B) {
+			var shared, own []float64
+			for b.Loop() {
+				both, x, y := measure(b, good, readers), measure(b, readers)[0], measure(b, good)[0]
+				shared = append(shared, stat.Median(both[1].Blocks.Ratios(both[0].Blocks, func(b *harness.Blocks) []uint64 { return b.Ops })))
+				own = append(own, float64(x.Ops)/float64(x.Elapsed)*float64(y.Elapsed)/float64(y.Ops))
+			}
+			d := stat.Paired(shared, own, 0.95)
+			b.ReportMetric(stat.Median(shared), "shared-ratio")
+			b.ReportMetric(100*(d.Median-1), "difference-%")
+			b.ReportMetric(100*(d.Lo-1), "lo-%")
+			b.ReportMetric(100*(d.Hi-1), "hi-%")
+		})
 	}
 }

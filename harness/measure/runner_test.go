@@ -275,7 +275,7 @@ func plan(rounds int, locks ...*harness.Variant) *Plan {
 }
 
 // runPlan returns the reports of p with a result or a loss.
-func runPlan(t *testing.T, p *Plan) (ends []Progress) {
+func runPlan(t testing.TB, p *Plan) (ends []Progress) {
 	t.Helper()
 	if err := p.Run(t.Context(), func(at Progress) error {
 		if at.Result != nil || at.Lost != nil {
@@ -289,7 +289,7 @@ func runPlan(t *testing.T, p *Plan) (ends []Progress) {
 }
 
 // measurePlan returns the reports of p with a result; a loss fails the test.
-func measurePlan(t *testing.T, p *Plan) []Progress {
+func measurePlan(t testing.TB, p *Plan) []Progress {
 	t.Helper()
 	ends := runPlan(t, p)
 	for _, at := range ends {

@@ -259,7 +259,7 @@ func (l line) operation(words map[atomics.Word]string) string {
 	case atomics.OpSwap:
 		return fmt.Sprintf("%s.Swap(%d) = %d", name, a.New, l.before)
 	case atomics.OpAdd:
-		return fmt.Sprintf("%s.Add(%d) = %d", name, int32(uint32(a.New)), l.after)
+		return fmt.Sprintf("%s.Add(%d) = %d", name, int64(l.after-l.before), l.after)
 	case atomics.OpStore:
 		return fmt.Sprintf("%s.Store(%d), was %d", name, a.New, l.before)
 	}

@@ -14,6 +14,7 @@ import (
 	"unicode"
 
 	"locklab/harness"
+	"locklab/internal/waiting"
 )
 
 // SuiteComplete fails tb if the lab package in dir does not use an exported lock of the
@@ -34,6 +35,25 @@ func SuiteComplete(tb testing.TB, dir string, suite []*harness.Variant) {
 	}
 	if err := errors.Join(forgotten(library, files), uncited(append(library, files...), suite)); err != nil {
 		tb.Error(err)
+	}
+}
+
+// OptionsComplete fails tb unless a lab package turns the wait policies and pins of the
+// harness into those of the libraries.
+func OptionsComplete(tb testing.TB, options func(harness.Setup) (waiting.Policy, waiting.Pin)) {
+	tb.Helper()
+	var policies []waiting.Policy
+	for _, p := range harness.WaitPolicies {
+		policy, _ := options(harness.Setup{Wait: p})
+		policies = append(policies, policy)
+	}
+	var pins []waiting.Pin
+	for _, p := range harness.Pins {
+		_, pin := options(harness.Setup{Pin: p})
+		pins = append(pins, pin)
+	}
+	if !slices.Equal(policies, waiting.Policies) || !slices.Equal(pins, waiting.Pins) {
+		tb.Errorf("wait policies %q and pins %q, the libraries have %q and %q", policies, pins, waiting.Policies, waiting.Pins)
 	}
 }
 
