@@ -159,7 +159,7 @@ models: ## check Promela models of mutex, ticket, mcs, clh, zk-handoff, zk-rw an
 # Only tests are built in another way for the detector, by what make lint vets as well.
 race: export GORACE := $(GORACE)
 race: ## run the tests of make test under the race detector, but for packages that start no goroutine
-	$(COUNTED) '$(call compile,,-race) $(addprefix ./,$(WAITING))' then '-race -short -vet=off -p 2 -parallel 4 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + "$(call compile,,-race) $(call but,$(RACELESS))" then "-race -short -vet=off -timeout $(STUCK) $(call but,$(WAITING) $(RACELESS))"
+	$(COUNTED) '$(call compile,,-race) $(addprefix ./,$(WAITING))' then '-race -short -vet=off -p 3 -parallel 4 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + "$(call compile,,-race) $(call but,$(RACELESS))" then "-race -short -vet=off -timeout $(STUCK) $(call but,$(WAITING) $(RACELESS))"
 
 # Of the rules that look for a second holder by chance these find a rare one
 # soonest: the first on a machine that has nothing else to do, the second on a busy one.
