@@ -35,9 +35,6 @@ var (
 	rwSlotCount         = 2
 )
 
-const (
-	rwPolls = 1
-	rwHints = mutexHints
-)
+const rwPolls = 1
 
 func rwSlots() int { return rwSlotCount }

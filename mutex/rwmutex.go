@@ -80,6 +80,9 @@ const (
 	rwInside = 1 << 32 // one reader on the first slot
 )
 
+// rwHints is the number of spin hints before each poll of a waiter.
+const rwHints = 5
+
 // An rwSlot counts readers. It may be below 0, modulo 1<<32: only the sum counts.
 type rwSlot struct {
 	atomics.Uint32

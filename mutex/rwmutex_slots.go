@@ -10,12 +10,9 @@ const rwCollisions = 64
 // rwLosses is the number of places that a reader may lose before it keeps one.
 const rwLosses = 255
 
-// A reader polls rwPolls times, after rwHints spin hints each, before it sleeps: a writer may
-// be inside for nanoseconds.
-const (
-	rwPolls = 6
-	rwHints = 5
-)
+// rwPolls is the number of a reader's polls before it sleeps: a writer may be inside for
+// nanoseconds.
+const rwPolls = 6
 
 // rwSlots returns the number of slots: readers choose one by chance, and few should meet.
 func rwSlots() int { return min(4*runtime.GOMAXPROCS(0), 64) }

@@ -250,8 +250,8 @@ func TestRWMutexAwaitsPermit(t *testing.T) {
 	until(t, func() bool { return l.state.Load() == rwWriter+rwWaiting })
 	w := l.waiters.first // these are the steps of admit
 	w.granted, l.waiters.first = true, nil
-	l.places.Add(1)
 	l.state.Store(rwInside)
+	l.places.Add(1)
 	close(done)
 	requireWait(returned)
 	w.next, w.prev = nil, nil

@@ -107,8 +107,8 @@ type waitCount struct {
 	worst      uint64
 
 	// stopped counts the workers that a host stopped for less than offProcessor while they
-	// looked at the grants of the others. Of those who ask by several steps, up to twice as
-	// many are stopped between two steps.
+	// looked at the grants of the others. If asking takes several steps, up to twice as many
+	// are stopped between two steps.
 	stopped  uint64
 	shortest time.Duration // look at the grants
 }

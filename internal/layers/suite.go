@@ -38,8 +38,8 @@ func SuiteComplete(tb testing.TB, dir string, suite []*harness.Variant) {
 	}
 }
 
-// OptionsComplete fails tb unless a lab package turns the wait policies and pins of the
-// harness into those of the libraries.
+// OptionsComplete fails tb unless options returns the libraries' wait policies and pins, in
+// their order, for the harness's.
 func OptionsComplete(tb testing.TB, options func(harness.Setup) (waiting.Policy, waiting.Pin)) {
 	tb.Helper()
 	var policies []waiting.Policy
