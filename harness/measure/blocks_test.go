@@ -144,10 +144,10 @@ func TestLengthOfBlocks(t *testing.T) {
 // BenchmarkShared compares the ratio of two locks that take turns in one process with their
 // ratio in processes of their own, which run next:
 //
-//	go test -run '^$' -bench Shared -benchtime 30x ./harness/measure
+//	go test -run '^$' -bench Shared -benchtime 20x ./harness/measure
 //
-// difference-% is the median of the first ratio divided by the second, minus one, with its
-// 95 % interval from lo-% to hi-%.
+// difference-% is the median of the first ratio divided by the second, minus one. lo-% and
+// hi-% are the ends of its 95 % interval.
 func BenchmarkShared(b *testing.B) {
 	for _, workers := range []int{1, 2, 16} {
 		measure := func(b *testing.B, locks ...*harness.Variant) []*harness.Result {
