@@ -15,9 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/leaktest"
+	"locklab/internal/machine"
 )
 
 func TestSuite(t *testing.T) {
@@ -270,7 +270,7 @@ func ExampleWrite() {
 			},
 		}},
 		Notes:    []string{"ran on paper"},
-		Warnings: []harness.Warning{{Kind: "others", Text: "another process ran", Remedy: "stop it"}},
+		Warnings: []machine.Warning{{Kind: "others", Text: "another process ran", Remedy: "stop it"}},
 	}
 	if err := Write(os.Stdout, f); err != nil {
 		panic(err)

@@ -49,16 +49,6 @@ type Remote interface {
 	Close() error
 }
 
-// A Namer is a Remote that can take locks of other names over the same connections, like
-// the clients of services.
-type Namer interface {
-	Remote
-
-	// Named returns the lock called key. It ends with its parent Remote: its own
-	// Close does nothing.
-	Named(key string) Remote
-}
-
 // A Session is one worker of a client. It is used by one goroutine at a time.
 type Session interface {
 	// Lock waits for the lock. When ctx ends it gives up, leaves nothing behind that could
@@ -110,9 +100,6 @@ type Lease interface {
 	Deadline() (time.Time, bool)
 }
 
-// A Counter counts what a Remote sent and received on behalf of its lock.
-type Counter interface{ Counts() Counts }
-
 // Counts is wire traffic in whole messages.
 type Counts struct {
 	Requests      uint64 `json:"requests"`      // commands or packets sent, without keep-alives
@@ -128,37 +115,3 @@ func (c Counts) Sub(d Counts) Counts {
 func (c Counts) Add(d Counts) Counts {
 	return Counts{c.Requests + d.Requests, c.Notifications + d.Notifications}
 }
-
-// Trips is the network use of a distributed lock, counted in a dry run without delay or
-// timing. A trip is between a client and a server, caused by the one before. Messages that no
-// client waits for, such as a cleanup, are requests, not trips.
-type Trips struct {
-	Lock   Leg `json:"lock"`   // of a client alone: from asking to the grant
-	Unlock Leg `json:"unlock"` // of a client alone: from releasing to the return
-
-	// Behind covers clients that wait behind one another; nil if several may hold the
-	// lock at once.
-	Behind *TripsBehind `json:"behind,omitempty"`
-}
-
-// TripsBehind is the network use of three clients that take the lock in turn.
-type TripsBehind struct {
-	Queue    Leg `json:"queue"`    // from asking until it only waits
-	Handover Leg `json:"handover"` // from the release of one client to the grant of the next
-	Unlock   Leg `json:"unlock"`   // from releasing to the return
-
-	// Requests is the number of messages of all clients from one release to the next.
-	Requests float64 `json:"requests"`
-
-	// Polls reports that waiters ask again on their own, such as after a pause.
-	// Handover is then meaningless, because trips are not the lock's only delay.
-	Polls bool `json:"polls,omitempty"`
-}
-
-type Leg struct {
-	Halves   int     `json:"halves"`   // trips from a client to a server or back, one after the other
-	Requests float64 `json:"requests"` // messages that the clients sent, waited for or not
-}
-
-// RoundTrips returns half of Halves.
-func (l Leg) RoundTrips() float64 { return float64(l.Halves) / 2 }

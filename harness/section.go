@@ -9,7 +9,7 @@ import (
 
 // A Section is the data that a worker of a local lock changes in the critical section, in
 // addition to Workload.Hold: it reads the data before that work and writes it after. Only
-// the lock protects the data, whose consistency is checked at the end. Its text is ParseSection's
+// the lock protects the data, whose consistency is checked at the end. [Section.Set] gives its
 // canonical form.
 type Section string
 
@@ -47,20 +47,22 @@ func (s Section) Lines() int {
 	return n
 }
 
-// String returns the form that ParseSection reads; "work" for the zero value.
+// String returns the form that Set reads; "work" for the zero value.
 func (s Section) String() string { return cmp.Or(string(s), "work") }
 
-// ParseSection reads "work", "lines:N" with N from 1 to 1024, "map", "lru" or "log".
-func ParseSection(text string) (Section, error) {
-	for _, s := range []Section{SectionWork, SectionMap, SectionLRU, SectionLog} {
-		if text == s.String() {
-			return s, nil
+// Set reads "work", "lines:N" with N from 1 to 1024, "map", "lru" or "log".
+func (s *Section) Set(text string) error {
+	for _, plain := range []Section{SectionWork, SectionMap, SectionLRU, SectionLog} {
+		if text == plain.String() {
+			*s = plain
+			return nil
 		}
 	}
 	if n := Section(text).Lines(); n > 0 {
-		return Section(linesPrefix + strconv.Itoa(n)), nil
+		*s = Section(linesPrefix + strconv.Itoa(n))
+		return nil
 	}
-	return "", fmt.Errorf("%w: %q is not a section: want work, lines:N with N from 1 to %d, map, lru or log", ErrUsage, text, maxLines)
+	return fmt.Errorf("%w: %q is not a section: want work, lines:N with N from 1 to %d, map, lru or log", ErrUsage, text, maxLines)
 }
 
 // Size returns the approximate memory of one lock's data, in bytes.
@@ -78,8 +80,8 @@ func (s Section) Size() int64 {
 const maxData = 512 << 20
 
 func (w Workload) validateSection(refuse func(mistake bool, format string, args ...any)) {
-	s, err := ParseSection(w.Section.String())
-	refuse(err != nil || s != w.Section, "section is %q: want what ParseSection returns", string(w.Section))
+	var s Section
+	refuse(s.Set(w.Section.String()) != nil || s != w.Section, "section is %q: want a value of Section.Set", string(w.Section))
 	size := int64(max(1, w.Locks)) * w.Section.Size()
 	refuse(size > maxData, "section %s behind %d locks takes %d MiB: want %d at most, so fewer locks", w.Section, w.Locks, size>>20, maxData>>20)
 }

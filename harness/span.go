@@ -3,6 +3,7 @@ package harness
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,7 +11,7 @@ import (
 )
 
 // A Span is a length of time that a worker spends: calibrated CPU work in local runs, and
-// sleep in remote runs, because the servers need the CPU too. ParseSpan makes a Span of
+// sleep in remote runs, because the servers need the CPU too. [Span.Set] reads one of
 // several lengths.
 type Span struct {
 	// Mean is the length of every span, or the mean of their distribution.
@@ -24,11 +25,11 @@ type Span struct {
 	Mix string `json:"mix,omitempty"`
 }
 
-// A Part is a length of a mixture. Its share of the spans is Weight divided by the sum of
+// A part is a length of a mixture. Its share of the spans is weight divided by the sum of
 // all weights.
-type Part struct {
-	Length time.Duration
-	Weight int
+type part struct {
+	length time.Duration
+	weight int
 }
 
 const (
@@ -37,7 +38,7 @@ const (
 	maxSpan    = time.Minute // keeps a typing mistake from taking a day
 )
 
-// String returns the form that ParseSpan reads: "100ns", "100ns-exp" or "100ns*99+50µs".
+// String returns the form that Set reads: "100ns", "100ns-exp" or "100ns*99+50µs".
 func (s Span) String() string {
 	switch {
 	case s.Mix != "":
@@ -57,29 +58,35 @@ func length(d time.Duration) string {
 	return text
 }
 
-// Parts returns the lengths of a mixture, the shortest first; nil if s is no mixture.
-func (s Span) Parts() []Part {
-	if s.Mix == "" {
-		return nil
+// Parts yields the lengths of a mixture, the shortest first, and their weights; nothing if s
+// is no mixture.
+func (s Span) Parts() iter.Seq2[time.Duration, int] {
+	return func(yield func(time.Duration, int) bool) {
+		parts, _ := parseParts(s.Mix)
+		for _, p := range parts {
+			if !yield(p.length, p.weight) {
+				return
+			}
+		}
 	}
-	parts, err := parseParts(s.Mix)
-	if err != nil {
-		return nil
-	}
-	return parts
 }
 
-// ParseSpan reads "0", "100ns", "100ns-exp" or "100ns*99+50us".
-func ParseSpan(text string) (Span, error) {
+// Set reads "0", "100ns", "100ns-exp" or "100ns*99+50us".
+func (s *Span) Set(text string) error {
 	mean, exp := strings.CutSuffix(text, "-exp")
 	d, err := time.ParseDuration(mean)
 	switch {
 	case err == nil && d >= 0:
-		return Span{Mean: d, Exp: exp}, nil
+		*s = Span{Mean: d, Exp: exp}
+		return nil
 	case err != nil && !exp && strings.ContainsAny(text, "*+"):
-		return parseMix(text)
+		mix, err := parseMix(text)
+		if err == nil {
+			*s = mix
+		}
+		return err
 	}
-	return Span{}, fmt.Errorf("%w: %q is not a span: want a duration of 0 or more, such as 100ns, 100ns-exp for exponential times, or 100ns*99+50us for 50us once in a hundred", ErrUsage, text)
+	return fmt.Errorf("%w: %q is not a span: want a duration of 0 or more, such as 100ns, 100ns-exp for exponential times, or 100ns*99+50us for 50us once in a hundred", ErrUsage, text)
 }
 
 func parseMix(text string) (Span, error) {
@@ -88,30 +95,30 @@ func parseMix(text string) (Span, error) {
 		return Span{}, fmt.Errorf("%w: %q is not a span: %v", ErrUsage, text, err)
 	}
 	if len(parts) == 1 {
-		return Span{Mean: parts[0].Length}, nil
+		return Span{Mean: parts[0].length}, nil
 	}
 	// No overflow: a minute has 6e10 ns, and the weights are 8e6 together.
 	var sum, weights int64
 	words := make([]string, len(parts))
 	for i, p := range parts {
-		sum += int64(p.Length) * int64(p.Weight)
-		weights += int64(p.Weight)
-		words[i] = length(p.Length)
-		if p.Weight > 1 {
-			words[i] += "*" + strconv.Itoa(p.Weight)
+		sum += int64(p.length) * int64(p.weight)
+		weights += int64(p.weight)
+		words[i] = length(p.length)
+		if p.weight > 1 {
+			words[i] += "*" + strconv.Itoa(p.weight)
 		}
 	}
 	return Span{Mean: time.Duration((sum + weights - 1) / weights), Mix: strings.Join(words, "+")}, nil
 }
 
-func parseParts(text string) (parts []Part, err error) {
+func parseParts(text string) (parts []part, err error) {
 	for word := range strings.SplitSeq(text, "+") {
 		p, err := parsePart(word)
 		if err != nil {
 			return nil, err
 		}
-		if i := slices.IndexFunc(parts, func(o Part) bool { return o.Length == p.Length }); i >= 0 {
-			parts[i].Weight += p.Weight
+		if i := slices.IndexFunc(parts, func(o part) bool { return o.length == p.length }); i >= 0 {
+			parts[i].weight += p.weight
 		} else {
 			parts = append(parts, p)
 		}
@@ -119,29 +126,29 @@ func parseParts(text string) (parts []Part, err error) {
 	if len(parts) > mostParts {
 		return nil, fmt.Errorf("it has %d lengths, want %d at most", len(parts), mostParts)
 	}
-	slices.SortFunc(parts, func(a, b Part) int { return cmp.Compare(a.Length, b.Length) })
+	slices.SortFunc(parts, func(a, b part) int { return cmp.Compare(a.length, b.length) })
 	divisor := 0
 	for _, p := range parts {
-		divisor = gcd(p.Weight, divisor)
+		divisor = gcd(p.weight, divisor)
 	}
 	for i := range parts {
-		if parts[i].Weight /= divisor; parts[i].Weight > mostWeight {
-			return nil, fmt.Errorf("%v has a weight of %d, want %d at most", parts[i].Length, parts[i].Weight, mostWeight)
+		if parts[i].weight /= divisor; parts[i].weight > mostWeight {
+			return nil, fmt.Errorf("%v has a weight of %d, want %d at most", parts[i].length, parts[i].weight, mostWeight)
 		}
 	}
 	return parts, nil
 }
 
-func parsePart(word string) (Part, error) {
+func parsePart(word string) (part, error) {
 	text, times, weighted := strings.Cut(word, "*")
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 || d > maxSpan {
-		return Part{}, fmt.Errorf("%q is no duration of 0 to %s", text, length(maxSpan))
+		return part{}, fmt.Errorf("%q is no duration of 0 to %s", text, length(maxSpan))
 	}
-	p := Part{Length: d, Weight: 1}
+	p := part{d, 1}
 	if weighted {
-		if p.Weight, err = strconv.Atoi(times); err != nil || p.Weight < 1 || p.Weight > mostWeight {
-			return Part{}, fmt.Errorf("the weight in %q is no whole number from 1 to %d", word, mostWeight)
+		if p.weight, err = strconv.Atoi(times); err != nil || p.weight < 1 || p.weight > mostWeight {
+			return part{}, fmt.Errorf("the weight in %q is no whole number from 1 to %d", word, mostWeight)
 		}
 	}
 	return p, nil
@@ -162,7 +169,7 @@ func (s Span) check() string {
 		return ""
 	}
 	if whole, err := parseMix(s.Mix); err != nil || whole != s {
-		return fmt.Sprintf("%q with a mean of %v: want what ParseSpan returns", s.Mix, s.Mean)
+		return fmt.Sprintf("%q with a mean of %v: want a value of Span.Set", s.Mix, s.Mean)
 	}
 	return ""
 }

@@ -182,3 +182,17 @@ func Validate(vs []*Variant) error {
 	}
 	return errors.Join(errs...)
 }
+
+// Misfit returns the reason why a lock with these traits cannot be measured under w with
+// regard to servers, or "".
+func (t Traits) Misfit(w Workload) string {
+	switch {
+	case t.Needs == "" && w.Ranks > 1:
+		return "ranks share distributed locks, and this one lives in one process"
+	case t.Needs == "" && (w.Servers > 1 || w.Durable || w.TLS || w.Delay != 0):
+		return "servers, durable, tls and delay are axes of distributed locks, and this one is not"
+	case t.Servers > 1 && w.Servers > 1 && w.Servers != t.Servers:
+		return fmt.Sprintf("it is kept by %d independent servers, not by %d", t.Servers, w.Servers)
+	}
+	return ""
+}

@@ -92,15 +92,6 @@ func TestShared(t *testing.T) {
 	}
 }
 
-func TestDescribeKeepsAll(t *testing.T) {
-	v := correct()
-	v.Traits.FIFO = true
-	want := harness.Lock{Name: v.Name, Doc: v.Doc, Paper: v.Paper, Family: v.Family, Status: v.Status, Traits: v.Traits}
-	if got := v.Describe(); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
-}
-
 func wantError(t *testing.T, err error, want string) {
 	t.Helper()
 	switch {

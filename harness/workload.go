@@ -62,8 +62,8 @@ type Workload struct {
 	Deadline time.Duration `json:"deadline,omitempty"`
 
 	// Ranks is the number of processes, perhaps on several hosts, that share the
-	// workers of a remote lock, its clients and its rate as evenly as possible: see
-	// [Rank]. 0 and 1 are one.
+	// workers of a remote lock, its clients and its rate as evenly as possible. 0
+	// and 1 are one.
 	Ranks int `json:"ranks,omitempty"`
 
 	// Garbage adds a goroutine that allocates, so that the garbage collector runs in
@@ -134,6 +134,7 @@ const (
 	MaxWindow   = time.Hour   // of the window and the warm-up
 	MaxDelay    = time.Second // leases and the timeouts for workers assume less
 	MaxDeadline = maxSpan
+	MaxRate     = Rate(1e8) // an arrival every 10 ns
 	MaxRanks    = 1024
 
 	maxWorkers = 4096
@@ -141,7 +142,7 @@ const (
 	maxProcs   = 4096
 	maxServers = 7
 
-	// SliceLength is the time scale of [Result.Slices]. It is the shortest window of a local
+	// SliceLength is the time scale of the counts by worker. It is the shortest window of a local
 	// lock in a budget, so that every window has a slice.
 	SliceLength = 20 * time.Millisecond
 )

@@ -122,7 +122,16 @@ func TestWorkloadValidate(t *testing.T) {
 	}
 }
 
-func TestParseSpan(t *testing.T) {
+// read returns the value that Set reads from text.
+func read[T any, P interface {
+	*T
+	Set(text string) error
+}](text string) (x T, err error) {
+	err = P(&x).Set(text)
+	return x, err
+}
+
+func TestSetSpan(t *testing.T) {
 	for text, want := range map[string]harness.Span{
 		"0":         {},
 		"100ns":     {Mean: 100},
@@ -143,15 +152,15 @@ func TestParseSpan(t *testing.T) {
 		"5ns*3":            {Mean: 5},
 		"5ns+5ns":          {Mean: 5},
 	} {
-		if got, err := harness.ParseSpan(text); err != nil || got != want {
-			t.Errorf("ParseSpan(%q) = %v, %v; want %v", text, got, err, want)
+		if got, err := read[harness.Span](text); err != nil || got != want {
+			t.Errorf("Span.Set(%q) = %v, %v; want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "100", "-1ns", "exp", "-exp", "100ns-exp-exp", "100ns-EXP", "1 ns", "inf",
 		"1ns*0+2ns", "1ns*-1+2ns", "1ns*1.5+2ns", "1ns*1000001+2ns", "1ns*+2ns", "*3+2ns", "1ns+", "+", "*", "1ns++2ns", "1ns-exp+2ns", "1ns+2ns-exp",
 		"1ns*2*3+2ns", "61s+1ns", "-1ns+2ns", "1ns+2ns+3ns+4ns+5ns+6ns+7ns+8ns+9ns", "1ns*1000000+1ns+2ns"} {
-		if got, err := harness.ParseSpan(text); !errors.Is(err, harness.ErrUsage) {
-			t.Errorf("ParseSpan(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
+		if got, err := read[harness.Span](text); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("Span.Set(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
 		}
 	}
 }
@@ -167,11 +176,11 @@ func FuzzSpan(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		span, err := harness.ParseSpan(text)
+		span, err := read[harness.Span](text)
 		if err != nil {
 			return
 		}
-		if again, err := harness.ParseSpan(span.String()); err != nil || again != span {
+		if again, err := read[harness.Span](span.String()); err != nil || again != span {
 			t.Errorf("%q is %v, which reads back as %v, %v", text, span, again, err)
 		}
 		checkMixture(t, text, span)
@@ -184,30 +193,30 @@ func FuzzSpan(f *testing.F) {
 
 func checkMixture(t *testing.T, text string, span harness.Span) {
 	t.Helper()
-	parts := span.Parts()
-	if (parts == nil) != (span.Mix == "") || len(parts) == 1 {
-		t.Errorf("%q is %+v and has the parts %v", text, span, parts)
+	parts, sum, weights := 0, 0.0, 0.0
+	for length, weight := range span.Parts() {
+		parts++
+		sum += float64(length) * float64(weight)
+		weights += float64(weight)
 	}
-	sum, weights := 0.0, 0.0
-	for _, p := range parts {
-		sum += float64(p.Length) * float64(p.Weight)
-		weights += float64(p.Weight)
+	if (parts == 0) != (span.Mix == "") || parts == 1 {
+		t.Errorf("%q is %+v and has %d parts", text, span, parts)
 	}
-	if d := float64(span.Mean) - sum/weights; parts != nil && !(d > -1e-3 && d < 1+1e-3) {
+	if d := float64(span.Mean) - sum/weights; parts > 0 && !(d > -1e-3 && d < 1+1e-3) {
 		t.Errorf("%q has a mean of %v, want %v rounded up", text, span.Mean, sum/weights)
 	}
 }
 
-func TestParseSection(t *testing.T) {
+func TestSetSection(t *testing.T) {
 	for text, want := range map[string]harness.Section{
 		"work": harness.SectionWork, "map": harness.SectionMap, "lru": harness.SectionLRU, "log": harness.SectionLog,
 		"lines:1": "lines:1", "lines:1024": "lines:1024", "lines:016": "lines:16",
 	} {
-		got, err := harness.ParseSection(text)
+		got, err := read[harness.Section](text)
 		if err != nil || got != want {
-			t.Errorf("ParseSection(%q) = %v, %v; want %v", text, got, err, want)
+			t.Errorf("Section.Set(%q) = %v, %v; want %v", text, got, err, want)
 		}
-		if again, err := harness.ParseSection(got.String()); err != nil || again != got {
+		if again, err := read[harness.Section](got.String()); err != nil || again != got {
 			t.Errorf("%v reads back as %v, %v", got, again, err)
 		}
 		w := harness.Workload{Workers: 1, Window: 1, Section: got}
@@ -219,23 +228,23 @@ func TestParseSection(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"", "foo", "lines", "lines:", "lines:0", "lines:-1", "lines:1025", "lines:x", "lines:1.5", "Map", "lru:4", "lines:99999999999999999999"} {
-		if got, err := harness.ParseSection(text); !errors.Is(err, harness.ErrUsage) {
-			t.Errorf("ParseSection(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
+		if got, err := read[harness.Section](text); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("Section.Set(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
 		}
 	}
 }
 
-func TestParseRate(t *testing.T) {
+func TestSetRate(t *testing.T) {
 	for text, want := range map[string]harness.Rate{
 		"500/s": 500, "1k/s": 1e3, "1.5k/s": 1500, "2M/s": 2e6, "3/ms": 3e3, "2/us": 2e6, "0.25/µs": 250e3, "0.5/s": 0.5, "100M/s": harness.MaxRate, "closed": 0,
 	} {
-		if got, err := harness.ParseRate(text); err != nil || got != want {
-			t.Errorf("ParseRate(%q) = %v, %v; want %v", text, got, err, want)
+		if got, err := read[harness.Rate](text); err != nil || got != want {
+			t.Errorf("Rate.Set(%q) = %v, %v; want %v", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "0", "0/s", "500", "-1/s", "+1/s", "1e3/s", "1 k/s", "1K/s", "1/m", "1/h", "/s", "k/s", ".5/s", "5./s", "101M/s", "101/us", "NaN/s", "Inf/s", "Closed"} {
-		if got, err := harness.ParseRate(text); !errors.Is(err, harness.ErrUsage) {
-			t.Errorf("ParseRate(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
+		if got, err := read[harness.Rate](text); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("Rate.Set(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
 		}
 	}
 }
@@ -245,11 +254,11 @@ func FuzzRate(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		rate, err := harness.ParseRate(text)
+		rate, err := read[harness.Rate](text)
 		if err != nil || rate == 0 {
 			return
 		}
-		if again, err := harness.ParseRate(rate.String()); err != nil || again != rate {
+		if again, err := read[harness.Rate](rate.String()); err != nil || again != rate {
 			t.Errorf("%q is %v, which reads back as %v, %v", text, rate, float64(again), err)
 		}
 		name := harness.Workload{Workers: 1, Rate: rate}.Name()
@@ -275,5 +284,28 @@ func TestCounts(t *testing.T) {
 	}
 	if got, want := a.Sub(b).Add(b), a; got != want {
 		t.Errorf("Add: got %v, want %v", got, want)
+	}
+}
+
+func TestShare(t *testing.T) {
+	for _, test := range []struct{ workers, ranks int }{{1, 0}, {8, 1}, {8, 4}, {9, 4}, {11, 4}, {5000, 7}} {
+		w := harness.Workload{Workers: test.workers, Ranks: test.ranks, Clients: test.workers, Rate: 100}
+		next, clients, least, most := 0, 0, test.workers, 0
+		rate := harness.Rate(0)
+		for rank := range max(1, test.ranks) {
+			first, n := w.Share(rank)
+			if first != next {
+				t.Errorf("%v: rank %d begins at worker %d, not %d", test, rank, first, next)
+			}
+			p := w.Part(rank)
+			if p.Workers != n {
+				t.Errorf("%v: rank %d has %d workers and drives %d", test, rank, n, p.Workers)
+			}
+			next, clients, rate = next+n, clients+p.Clients, rate+p.Rate
+			least, most = min(least, n), max(most, n)
+		}
+		if next != test.workers || clients != test.workers || most > least+1 || rate < 99.999 || rate > 100.001 {
+			t.Errorf("%v: %d workers, %d clients, rate %v, %d to %d a rank", test, next, clients, rate, least, most)
+		}
 	}
 }

@@ -249,6 +249,15 @@ func (v *valueFlag[T]) Set(text string) (err error) {
 	return err
 }
 
+// set returns the value that T's Set reads from text.
+func set[T any, P interface {
+	*T
+	Set(text string) error
+}](text string) (x T, err error) {
+	err = P(&x).Set(text)
+	return x, err
+}
+
 // list returns a flag with a list of values, separated by commas.
 func list[T any](to *[]T, parse func(string) (T, error)) *valueFlag[[]T] {
 	return &valueFlag[[]T]{to: to, parse: func(text string) ([]T, error) { return parseWords(text, parse) }}

@@ -78,7 +78,7 @@ func gone(t *testing.T, pids []int) {
 func TestChaosRefuted(t *testing.T) {
 	c := chaosRun{program: program()}
 	c.keep(&result.FaultResult{
-		Scenario: "holder-crash", Question: "?", Fault: "a crash", Lock: harness.Lock{Name: "mine"}, Tries: 3,
+		Scenario: "holder-crash", Question: "?", Fault: "a crash", Lock: result.Lock{Name: "mine"}, Tries: 3,
 		Expected: result.Expectation{Why: "it is safe"}, Seen: map[oracle.Anomaly]int{oracle.TwoHolders: 1}, Notes: []string{"worker 1 beside worker 2"},
 	})
 	lines := c.refuted()

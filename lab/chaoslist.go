@@ -79,7 +79,7 @@ func guarantees(gs []result.Guarantee) string {
 }
 
 func subjects(locks []*harness.Variant, s *chaos.Scenario) []*harness.Variant {
-	return filter(locks, func(v *harness.Variant) bool { return v.Remote != nil && s.Applies(v.Describe()) })
+	return filter(locks, func(v *harness.Variant) bool { return v.Remote != nil && s.Applies(result.Describe(v)) })
 }
 
 func (p *Program) describeScenario(out io.Writer, s *chaos.Scenario) {

@@ -182,7 +182,7 @@ func (o *compareOptions) locks(how judge.CompareOptions, run *result.Run, stdout
 	if how.Margin != nil {
 		run.Manifest.Margin = how.Margin
 	}
-	run.Results = slices.DeleteFunc(run.Results, func(r *harness.Result) bool {
+	run.Results = slices.DeleteFunc(run.Results, func(r *result.Result) bool {
 		return how.Locks != nil && !how.Locks(r.Lock) && r.Lock.Name != o.to
 	})
 	return page.Tables(run).Text(stdout, width(stdout))
@@ -219,9 +219,9 @@ func (o *compareOptions) options() (how judge.CompareOptions, err error) {
 }
 
 // among returns a matcher of --locks to locks of the runs, which this program may lack.
-func (o *compareOptions) among(runs ...*result.Run) (func(harness.Lock) bool, error) {
+func (o *compareOptions) among(runs ...*result.Run) (func(result.Lock) bool, error) {
 	p := o.run.program
-	known := each(locksOf(runs...), func(l harness.Lock) *harness.Variant {
+	known := each(locksOf(runs...), func(l result.Lock) *harness.Variant {
 		return &harness.Variant{Name: l.Name, Doc: l.Doc, Family: l.Family, Status: l.Status, Traits: l.Traits}
 	})
 	if len(known) == 0 {
@@ -231,7 +231,7 @@ func (o *compareOptions) among(runs ...*result.Run) (func(harness.Lock) bool, er
 	if err != nil {
 		return nil, err
 	}
-	return func(l harness.Lock) bool {
+	return func(l result.Lock) bool {
 		return slices.ContainsFunc(picked, func(v *harness.Variant) bool { return v.Name == l.Name })
 	}, nil
 }

@@ -13,6 +13,7 @@ import (
 
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 )
 
@@ -49,12 +50,12 @@ func testBuilds(t *testing.T) (same, slow string) {
 	return same, slow
 }
 
-func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*harness.Result)) string {
+func writeRun(t *testing.T, dir string, rate float64, rounds int, edit func(*result.Result)) string {
 	t.Helper()
 	run := &result.Run{Manifest: result.Manifest{Rounds: rounds, Cases: 2, Started: time.Now(), Finished: time.Now()}}
 	for round := range rounds {
 		for i, name := range []string{"tas", "mcs"} {
-			r := &harness.Result{Lock: harness.Lock{Name: name, Family: harness.Spin}, Round: round,
+			r := &result.Result{Lock: result.Lock{Name: name, Family: harness.Spin}, Round: round,
 				Workload: harness.Workload{Workers: 1, Window: time.Second}, Elapsed: time.Second,
 				Ops: uint64(rate*float64(1+i)) + uint64(1000*(round*7%rounds))}
 			if edit != nil {
@@ -82,16 +83,16 @@ func editResults(t *testing.T, dir, pattern, by string) {
 func TestCompareStatus(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	run := func(name string, rate float64, rounds int, edit func(*harness.Result)) string {
+	run := func(name string, rate float64, rounds int, edit func(*result.Result)) string {
 		return writeRun(t, filepath.Join(root, name), rate, rounds, edit)
 	}
 	base := run("base", 1e6, 10, nil)
 	like := run("like", 1.001e6, 10, nil)
 	slow := run("slow", 0.9e6, 10, nil)
-	wild := run("wild", 1e6, 10, func(r *harness.Result) { r.Ops = r.Ops * uint64(3+2*(r.Round%4)) / 6 })
-	broken := run("broken", 1e6, 10, func(r *harness.Result) {
+	wild := run("wild", 1e6, 10, func(r *result.Result) { r.Ops = r.Ops * uint64(3+2*(r.Round%4)) / 6 })
+	broken := run("broken", 1e6, 10, func(r *result.Result) {
 		if r.Lock.Name == "mcs" && r.Round == 4 {
-			r.Violations = []harness.Violation{{Rule: "exclusion", Detail: "lost", Count: 1}}
+			r.Violations = []oracle.Violation{{Rule: "exclusion", Detail: "lost", Count: 1}}
 		}
 	})
 	lost := run("lost", 1e6, 10, nil)
@@ -101,7 +102,7 @@ func TestCompareStatus(t *testing.T) {
 	unreadable := run("unreadable", 1e6, 6, nil)
 	requireNoError(t, os.Remove(filepath.Join(unreadable, result.ResultsName)))
 	requireNoError(t, os.Mkdir(filepath.Join(unreadable, result.ResultsName), 0o755))
-	other := run("other", 1e6, 10, func(r *harness.Result) { r.Workload.Workers = 2 })
+	other := run("other", 1e6, 10, func(r *result.Result) { r.Workload.Workers = 2 })
 	for _, c := range []struct {
 		args []string
 		want int
@@ -155,9 +156,9 @@ func TestCompareStatus(t *testing.T) {
 func TestCompareTo(t *testing.T) {
 	t.Parallel()
 	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 10, nil)
-	broken := writeRun(t, filepath.Join(t.TempDir(), "broken"), 1e6, 10, func(r *harness.Result) {
+	broken := writeRun(t, filepath.Join(t.TempDir(), "broken"), 1e6, 10, func(r *result.Result) {
 		if r.Lock.Name == "mcs" && r.Round == 4 {
-			r.Violations = []harness.Violation{{Rule: "liveness", Detail: "a worker waited for ever", Count: 1}}
+			r.Violations = []oracle.Violation{{Rule: "liveness", Detail: "a worker waited for ever", Count: 1}}
 		}
 	})
 	for _, c := range []struct{ args, said string }{

@@ -7,6 +7,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/site"
 )
 
@@ -18,7 +19,7 @@ func TestDefaultConditions(t *testing.T) {
 		p := requirePlan(t, o)
 		for _, c := range p.Cases {
 			switch {
-			case sited(c.Lock.Describe(), c.Workload):
+			case sited(result.Describe(c.Lock), c.Workload):
 				sites++
 			case c.Workload.Rate > 0:
 				open++

@@ -48,11 +48,11 @@ func TestPlainest(t *testing.T) {
 	p := planned(t, optionsOf(t, "--locks=redis-queue --workers=2 --servers=1,3 --durable=on,off --tls=on,off --delay=0,1ms"))
 	slices.Reverse(p.Cases)
 	v := p.Cases[0].Lock
-	if got, want := site.Plainest(p, v), (harness.Site{Kind: harness.KindRedis, Servers: 1}); got != want {
+	if got, want := site.Plainest(p, v), (measure.Site{Kind: harness.KindRedis, Servers: 1}); got != want {
 		t.Errorf("counts at %+v, want %+v", got, want)
 	}
 	p.Cases = slices.DeleteFunc(p.Cases, func(c measure.Case) bool { return !c.Workload.TLS && !c.Workload.Durable })
-	if got, want := site.Plainest(p, v), (harness.Site{Kind: harness.KindRedis, Servers: 1, Durable: true}); got != want {
+	if got, want := site.Plainest(p, v), (measure.Site{Kind: harness.KindRedis, Servers: 1, Durable: true}); got != want {
 		t.Errorf("counts at %+v, want %+v", got, want)
 	}
 }

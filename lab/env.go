@@ -55,8 +55,8 @@ type surrounding struct {
 	Topology machine.Topology  `json:"topology"`
 	Overhead result.Overhead   `json:"overhead"`
 	Servers  []server          `json:"servers"`
-	Noise    harness.Noise     `json:"noise"` // in the preceding second
-	Warnings []harness.Warning `json:"warnings"`
+	Noise    machine.Noise     `json:"noise"` // in the preceding second
+	Warnings []machine.Warning `json:"warnings"`
 }
 
 type server struct {
@@ -111,7 +111,7 @@ func (s surrounding) print(out io.Writer) error {
 		}
 		row("servers", v.Kind, "%s", availability)
 	}
-	for _, c := range append(s.Environment.Checks(), machine.NoiseChecks([]harness.Noise{s.Noise})...) {
+	for _, c := range append(s.Environment.Checks(), machine.NoiseChecks([]machine.Noise{s.Noise})...) {
 		mark := "ok"
 		switch {
 		case c.Bad:

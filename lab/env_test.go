@@ -5,7 +5,6 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/machine"
 )
@@ -18,8 +17,8 @@ func twoSockets() surrounding {
 			Atomics: "LOCK CMPXCHG", GOMAXPROCS: 8, Go: "go0"},
 		Overhead: result.Overhead{Loop: 5, Log: 1.25, Timing: 30, Direct: 2.5, Locker: 3.5},
 		Servers:  []server{{Kind: "redis"}, {Kind: "zookeeper", Reason: "no jars"}},
-		Noise:    harness.Noise{Window: time.Second, CPUs: 8, Steal: 0.2, Others: -1, Pressure: 0.01, Throttled: -1, Hot: -1, Migrations: 16, Speed: 1.01},
-		Warnings: []harness.Warning{{Text: "it is noisy", Remedy: "silence it", Kind: "noise"}},
+		Noise:    machine.Noise{Window: time.Second, CPUs: 8, Steal: 0.2, Others: -1, Pressure: 0.01, Throttled: -1, Hot: -1, Migrations: 16, Speed: 1.01},
+		Warnings: []machine.Warning{{Text: "it is noisy", Remedy: "silence it", Kind: "noise"}},
 	}
 	for i := range 8 {
 		s.Topology = append(s.Topology, machine.Place{CPU: i, Core: i % 4, Thread: i / 4, Cache: i % 2, Node: i % 2, Package: i % 2})

@@ -9,7 +9,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"locklab/harness"
 	"locklab/harness/chaos"
 	"locklab/harness/judge"
 	"locklab/harness/result"
@@ -81,7 +80,7 @@ func (g *guarding) apply(run *result.Run) error {
 	if err := g.addFaults(run); err != nil {
 		return err
 	}
-	remote := filter(locksOf(run), func(l harness.Lock) bool { return l.Traits.Needs != "" })
+	remote := filter(locksOf(run), func(l result.Lock) bool { return l.Traits.Needs != "" })
 	published, err := chaos.Published(remote)
 	if err != nil {
 		return err
@@ -109,18 +108,18 @@ func (g *guarding) addFaults(run *result.Run) error {
 	return nil
 }
 
-func (g *guarding) compares(locks []harness.Lock) error {
-	names := each(locks, func(l harness.Lock) string { return l.Name })
+func (g *guarding) compares(locks []result.Lock) error {
+	names := each(locks, func(l result.Lock) string { return l.Name })
 	if g.baseline == "" || slices.Contains(names, g.baseline) {
 		return nil
 	}
 	return usage("--baseline %s: the run has no such lock%s; it has %s", g.baseline, nearest.Hint(g.baseline, names), numfmt.List(names, 12))
 }
 
-func locksOf(runs ...*result.Run) (locks []harness.Lock) {
+func locksOf(runs ...*result.Run) (locks []result.Lock) {
 	for _, run := range runs {
 		for _, r := range run.Results {
-			if !slices.ContainsFunc(locks, func(l harness.Lock) bool { return l.Name == r.Lock.Name }) {
+			if !slices.ContainsFunc(locks, func(l result.Lock) bool { return l.Name == r.Lock.Name }) {
 				locks = append(locks, r.Lock)
 			}
 		}

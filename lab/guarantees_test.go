@@ -16,7 +16,7 @@ import (
 // reports/testdata/run: zk-fair survives failover, redis-poll does not.
 func faultRun(t *testing.T, dir string) {
 	t.Helper()
-	served := func(name string, family harness.Family, kind string) harness.Lock {
+	served := func(name string, family harness.Family, kind string) result.Lock {
 		l := synthetic.Served(name, family, kind)
 		l.Traits.Fenced = true
 		return l

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/table"
 )
 
@@ -28,7 +29,7 @@ func (p *Program) listCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return encodeJSON(cmd.OutOrStdout(), each(locks, (*harness.Variant).Describe))
+				return encodeJSON(cmd.OutOrStdout(), each(locks, result.Describe))
 			}
 			return listTable(cmd.OutOrStdout(), locks, verbose)
 		},

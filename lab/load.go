@@ -69,7 +69,7 @@ func parseRate(text string) (harness.Rate, error) {
 	if text == auto {
 		return autoRate, nil
 	}
-	r, err := harness.ParseRate(text)
+	r, err := set[harness.Rate](text)
 	if err != nil {
 		err = fmt.Errorf("%w, or auto for those around the saturation point of each lock", err)
 	}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
 
@@ -107,11 +107,11 @@ func (m *measuring) noteLost(f *result.Manifest) {
 		remedy = "start all ranks again"
 	}
 	if len(m.lost) > 0 {
-		f.Warnings = append(f.Warnings, harness.Warning{Kind: lossKind, Remedy: remedy, Text: m.lossText()})
+		f.Warnings = append(f.Warnings, machine.Warning{Kind: lossKind, Remedy: remedy, Text: m.lossText()})
 	}
 }
 
-func (m *measuring) judge(name string, r *harness.Result) {
+func (m *measuring) judge(name string, r *result.Result) {
 	for _, v := range r.Violations {
 		m.violated = append(m.violated, fmt.Sprintf("%s violated %s: %s", name, v.Rule, v.Detail))
 	}
@@ -120,7 +120,7 @@ func (m *measuring) judge(name string, r *harness.Result) {
 // lossKind marks the warning about lost cases, which a resumed run replaces.
 const lossKind = "lost"
 
-func isLoss(w harness.Warning) bool { return w.Kind == lossKind }
+func isLoss(w machine.Warning) bool { return w.Kind == lossKind }
 
 func (m *measuring) lossText() string {
 	return fmt.Sprintf("%d of %d measurements gave no result, the first: %s", len(m.lost), m.total, m.lost[0])

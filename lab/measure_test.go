@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 	mutexlab "locklab/mutex/lab"
 )
@@ -22,8 +23,8 @@ func TestEarlierViolation(t *testing.T) {
 		Done: func(measure.Case, int) bool { return true }}
 	var said bytes.Buffer
 	m := measuring{program: program(), plan: plan, stderr: &said, rounds: 1, total: 1}
-	err := m.run(t.Context(), &result.Run{Results: []*harness.Result{{
-		Lock: lock.Describe(), Workload: w, Violations: []harness.Violation{{Rule: "exclusion", Detail: "two inside"}},
+	err := m.run(t.Context(), &result.Run{Results: []*result.Result{{
+		Lock: result.Describe(lock), Workload: w, Violations: []oracle.Violation{{Rule: "exclusion", Detail: "two inside"}},
 	}}})
 	if err != nil || len(m.violated) != 1 || !strings.Contains(m.violated[0], "two inside") || m.done != 1 {
 		t.Errorf("%v, violated %q, %d done; said %q", err, m.violated, m.done, said.String())

@@ -24,9 +24,9 @@ const (
 
 // partResult returns the part of a case that a rank has. Its two workers alternate with
 // those of other ranks, a millisecond each.
-func partResult(rank, round int) *harness.Result {
+func partResult(rank, round int) *result.Result {
 	w := harness.Workload{Workers: 2 * partRanks, Ranks: partRanks, Window: partWindow}
-	r := &harness.Result{Lock: harness.Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis", Traits: harness.Traits{Needs: "redis", Fenced: true}},
+	r := &result.Result{Lock: result.Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis", Traits: harness.Traits{Needs: "redis", Fenced: true}},
 		Workload: w, Round: round, Elapsed: partWindow, Workers: make([]uint64, 2), SampleEvery: 1, Overlap: 1, Clock: "monotonic"}
 	for at := range int64(partWindow / time.Millisecond) {
 		worker := int(at) % w.Workers
@@ -37,11 +37,11 @@ func partResult(rank, round int) *harness.Result {
 		r.Holds = append(r.Holds, h)
 		r.Ops++
 		r.Workers[h.Worker]++
-		r.Wait = r.Wait.Merge(harness.Histogram{{Value: h.Acquired - h.Requested, N: 1}})
+		r.Wait = r.Wait.Merge(result.Histogram{{Value: h.Acquired - h.Requested, N: 1}})
 		r.Hold.Add(h.Releasing - h.Acquired)
 	}
 	host := []string{"a", "a", "b"}[rank]
-	r.Ranks = []harness.Rank{{Rank: rank, Host: host, First: 2 * rank, Workers: 2, Ops: r.Ops, Clock: host, Closed: int64(partWindow), Error: 20_000}}
+	r.Ranks = []result.Rank{{Rank: rank, Host: host, First: 2 * rank, Workers: 2, Ops: r.Ops, Clock: host, Closed: int64(partWindow), Error: 20_000}}
 	return r
 }
 

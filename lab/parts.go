@@ -7,24 +7,25 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
+	"locklab/harness/result"
 )
 
 // A part is a share of the time of a report, as in docs/methodology.md.
 type part struct {
 	name string
-	time time.Duration                                 // in make report; durable servers only with all locks
-	has  func(v harness.Lock, w harness.Workload) bool // nil for a part on top of --budget
+	time time.Duration                                // in make report; durable servers only with all locks
+	has  func(v result.Lock, w harness.Workload) bool // nil for a part on top of --budget
 }
 
 // parts is the division of time in make report; other budgets have the same shares.
 var parts = []part{
-	{"local", 55 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
-	{"distributed", 42 * time.Second, func(v harness.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
-	{"conditions", 10 * time.Second, func(v harness.Lock, w harness.Workload) bool {
+	{"local", 55 * time.Second, func(v result.Lock, w harness.Workload) bool { return v.Traits.Needs == "" && usual(v, w) }},
+	{"distributed", 42 * time.Second, func(v result.Lock, w harness.Workload) bool { return v.Traits.Needs != "" && usual(v, w) }},
+	{"conditions", 10 * time.Second, func(v result.Lock, w harness.Workload) bool {
 		return v.Traits.Needs == "" && w.Rate == 0 && (w.Reads > 0 || longHeld(w))
 	}},
-	{"load", 8 * time.Second, func(v harness.Lock, w harness.Workload) bool { return w.Rate > 0 }},
-	{"durable servers", 5 * time.Second, func(v harness.Lock, w harness.Workload) bool { return sited(v, w) }},
+	{"load", 8 * time.Second, func(v result.Lock, w harness.Workload) bool { return w.Rate > 0 }},
+	{"durable servers", 5 * time.Second, func(v result.Lock, w harness.Workload) bool { return sited(v, w) }},
 	{"hardware", 10 * time.Second, nil},
 	{"failures", 20 * time.Second, nil},
 }
@@ -35,18 +36,18 @@ const (
 	hardwareRepeats = 3
 )
 
-func usual(v harness.Lock, w harness.Workload) bool {
+func usual(v result.Lock, w harness.Workload) bool {
 	return w.Rate == 0 && !sited(v, w) && (v.Traits.Needs != "" || w.Reads == 0 && !longHeld(w))
 }
 
 func longHeld(w harness.Workload) bool { return w.Hold.Mean == defaultLongHold }
 
-func sited(v harness.Lock, w harness.Workload) bool {
-	return v.Traits.Needs != "" && w.Rate == 0 && !v.Traits.Site(w).Plain()
+func sited(v result.Lock, w harness.Workload) bool {
+	return v.Traits.Needs != "" && w.Rate == 0 && !measure.SiteOf(v.Traits, w).Plain()
 }
 
 func (t part) of(c measure.Case) bool {
-	return t.has != nil && t.has(c.Lock.Describe(), c.StandIn().Workload)
+	return t.has != nil && t.has(result.Describe(c.Lock), c.StandIn().Workload)
 }
 
 // divide gives the parts of p windows that use their shares of the budget. A part beyond its

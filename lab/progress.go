@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/term"
 
-	"locklab/harness"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 )
@@ -50,7 +50,7 @@ func (p *Program) newProgress(out io.Writer) *progress {
 	return s
 }
 
-func (s *progress) add(name string, r *harness.Result) {
+func (s *progress) add(name string, r *result.Result) {
 	if rate, ok := result.Throughput.Of(r); ok && len(r.Violations) == 0 {
 		s.rates[name] = append(s.rates[name], rate)
 	}
@@ -143,7 +143,7 @@ type step struct {
 	done, total, round int
 	name, figure       string
 	left               time.Duration
-	noise              *harness.Noise // in the window; nil if it was not measured
+	noise              *machine.Noise // in the window; nil if it was not measured
 }
 
 func (s step) String() string {

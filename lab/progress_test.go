@@ -10,6 +10,9 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
+	"locklab/internal/machine"
 )
 
 func TestFigure(t *testing.T) {
@@ -34,7 +37,7 @@ func TestFigure(t *testing.T) {
 
 func TestStep(t *testing.T) {
 	s := step{done: 37, total: 216, round: 2, name: "lock=zk-two-level-local-first/workers=8/clients=2/hold=0s",
-		figure: "28.9 M/s ±1 %", left: 3*time.Minute + 10*time.Second, noise: &harness.Noise{Steal: 0.004, Others: 0.1234}}
+		figure: "28.9 M/s ±1 %", left: 3*time.Minute + 10*time.Second, noise: &machine.Noise{Steal: 0.004, Others: 0.1234}}
 	const want = "[ 37/216]   3m10s left  round 2   28.9 M/s ±1 %    zk-two-level-local-first/workers=8/clients=2/hold=0s  steal 0 %  others 12 %"
 	if got := s.String(); got != want {
 		t.Errorf("got\n%q, want\n%q", got, want)
@@ -42,7 +45,7 @@ func TestStep(t *testing.T) {
 	if got := cut(want, 30); got != "[ 37/216]   3m10s left  round…" {
 		t.Errorf("in 30 columns: %q", got)
 	}
-	s.round, s.noise = 0, &harness.Noise{Steal: -1, Others: -1}
+	s.round, s.noise = 0, &machine.Noise{Steal: -1, Others: -1}
 	if got := s.String(); strings.Contains(got, "round") || strings.Contains(got, "steal") || strings.Contains(got, "others") {
 		t.Errorf("of unknown values: %q", got)
 	}
@@ -77,15 +80,15 @@ func TestParts(t *testing.T) {
 
 func TestProgress(t *testing.T) {
 	c := measure.Case{Lock: &harness.Variant{Name: "mcs"}, Workload: harness.Workload{Workers: 2}}
-	result := func(v ...harness.Violation) *harness.Result {
-		return &harness.Result{Ops: 1000, Elapsed: time.Second, Workload: c.Workload, Violations: v, Noise: &harness.Noise{Steal: 0.03, Others: 0.5}}
+	result := func(v ...oracle.Violation) *result.Result {
+		return &result.Result{Ops: 1000, Elapsed: time.Second, Workload: c.Workload, Violations: v, Noise: &machine.Noise{Steal: 0.03, Others: 0.5}}
 	}
 	steps := []measure.Progress{
 		{Case: c, Total: 3, Left: 3 * time.Second},
 		{Case: c, Done: 1, Total: 3, Left: 2 * time.Second, Result: result()},
 		{Case: c, Done: 1, Total: 3, Left: 2 * time.Second, Round: 1},
 		{Case: c, Done: 2, Total: 3, Left: time.Second, Round: 1, Lost: errors.New("signal: killed")},
-		{Case: c, Done: 3, Total: 3, Round: 2, Result: result(harness.Violation{Rule: "exclusion"})},
+		{Case: c, Done: 3, Total: 3, Round: 2, Result: result(oracle.Violation{Rule: "exclusion"})},
 	}
 	for _, k := range []struct {
 		terminal bool

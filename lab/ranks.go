@@ -14,7 +14,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/measure"
 	"locklab/harness/result"
-
 	"locklab/internal/backend"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
@@ -26,7 +25,7 @@ type setting struct {
 	Plan  result.Manifest // as far as a run is planned again by it
 	Cases string          // a hash of them
 	RunID string
-	Trips map[string]*harness.Trips
+	Trips map[string]*result.Trips
 }
 
 // setting returns the part of p that other ranks need.

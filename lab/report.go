@@ -15,6 +15,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/reports/chart"
 	"locklab/reports/page"
 )
@@ -127,7 +128,7 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	if err != nil {
 		return err
 	}
-	var ws []harness.Warning
+	var ws []machine.Warning
 	for _, run := range runs {
 		ws = append(ws, page.Warnings(run)...)
 	}

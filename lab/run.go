@@ -177,7 +177,7 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 		err = sharedServers(plan)
 	}
 	if err == nil {
-		err = o.guarantees.compares(each(plan.Locks(), (*harness.Variant).Describe))
+		err = o.guarantees.compares(each(plan.Locks(), result.Describe))
 	}
 	if err != nil {
 		return nil, nil, nil, err
@@ -287,7 +287,7 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	}
 	p := &measure.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
-	p.Race.Reference = func(l harness.Lock) bool {
+	p.Race.Reference = func(l result.Lock) bool {
 		return l.Family == harness.Peer || slices.Contains([]string{judge.DefaultBaseline, judge.DefaultOfReaders, o.guarantees.baseline}, l.Name)
 	}
 	p.Rounds = cmp.Or(o.rounds, defaultRounds)

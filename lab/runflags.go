@@ -2,10 +2,11 @@ package lab
 
 import (
 	"fmt"
-	"locklab/harness"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"locklab/harness"
 )
 
 func (o *runOptions) axisFlags(cmd *cobra.Command) {
@@ -13,9 +14,9 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
 	f.Var(list(&o.workers, parseCount), "workers", "workers that contend (default 1,2,4 … 8 per processor; distributed 1,2,8,16,64; in the default choice 1, one and 8 per processor; distributed 1,16)")
 	f.Var(list(&o.clients, parseCount), "clients", "connections or sessions that the workers of distributed locks share (default one each)")
-	f.Var(list(&o.hold, harness.ParseSpan), "hold", "time inside the section: 100ns, 100ns-exp, or 100ns*99+50us for 50us once in a hundred (default 100ns; distributed 0)")
-	f.Var(list(&o.section, harness.ParseSection), "section", "data that the holder of a local lock changes, in addition to --hold: work (none), lines:N, map, lru, log (default work)")
-	f.Var(list(&o.think, harness.ParseSpan), "think", "time between release and next request, as --hold (default 0)")
+	f.Var(list(&o.hold, set[harness.Span]), "hold", "time inside the section: 100ns, 100ns-exp, or 100ns*99+50us for 50us once in a hundred (default 100ns; distributed 0)")
+	f.Var(list(&o.section, set[harness.Section]), "section", "data that the holder of a local lock changes, in addition to --hold: work (none), lines:N, map, lru, log (default work)")
+	f.Var(list(&o.think, set[harness.Span]), "think", "time between release and next request, as --hold (default 0)")
 	f.Var(list(&o.wait, parseName(harness.WaitPolicies)), "wait", "how waiters of locks that claim a wait policy wait: adaptive, spin, pause, yield, sched-yield, park (default adaptive)")
 	f.Var(list(&o.pin, parseName(harness.Pins)), "pin", "binding of workers: none, thread, cpu (default none)")
 	f.Var(list(&o.gomaxprocs, parseCount), "gomaxprocs", "processors the Go scheduler uses (default: its own choice)")

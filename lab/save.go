@@ -12,7 +12,6 @@ import (
 	"slices"
 	"sync"
 
-	"locklab/harness"
 	"locklab/harness/result"
 )
 
@@ -98,7 +97,7 @@ func (s *saver) saveRun(dir string, run *result.Run) (err error) {
 		return err
 	}
 	errs := slices.Concat(
-		each(run.Results, func(r *harness.Result) error { return out.Append(result.Record{Result: r}) }),
+		each(run.Results, func(r *result.Result) error { return out.Append(result.Record{Result: r}) }),
 		each(run.Machines, func(m *result.ModelMachine) error { return out.Append(result.Record{Machine: m}) }),
 		each(run.Simulations, func(s *result.Simulation) error { return out.Append(result.Record{Simulation: s}) }))
 	err = errors.Join(cmp.Or(errs...), out.Sync(), out.Finish(func(*result.Manifest) {}), os.Chmod(beside, 0o755))

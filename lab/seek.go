@@ -99,7 +99,7 @@ func found(c measure.Case, k result.Saturation) string {
 
 func soughtConditions(k result.Saturation) string {
 	w := k.Workload
-	site := harness.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
+	site := measure.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
 	return strings.TrimSpace(fmt.Sprintf("rate=auto workers=%d %s", w.Workers, site.Conditions()))
 }
 

@@ -150,7 +150,7 @@ var places = map[string]simulate.Workload{placeCores: {Apart: true}, "threads": 
 // likeRun sets lines, hold and think time to the values of the first result of a spin lock in
 // the run, unless the user gave one of them. The simulated points then match measured ones.
 func (o *simulateOptions) likeRun(run *result.Run) {
-	i := slices.IndexFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Family == harness.Spin })
+	i := slices.IndexFunc(run.Results, func(r *result.Result) bool { return r.Lock.Family == harness.Spin })
 	if i >= 0 && o.lines == nil && o.hold == nil && o.think == nil {
 		w := run.Results[i].Workload
 		o.lines, o.hold, o.think = []int{w.Section.Lines()}, []float64{float64(w.Hold.Mean)}, []float64{float64(w.Think.Mean)}

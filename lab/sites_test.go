@@ -83,7 +83,7 @@ func needOwn(t *testing.T, kind string) {
 	}
 }
 
-func wantSetup(t *testing.T, site harness.Site, at harness.Endpoint) {
+func wantSetup(t *testing.T, site measure.Site, at harness.Endpoint) {
 	t.Helper()
 	if want := map[int]int{1: 3, 3: 3}[site.Servers]; len(at.PIDs) != want { // three alone, for Redlock
 		t.Errorf("%+v: processes %v, want %d", site, at.PIDs, want)
@@ -136,7 +136,7 @@ func TestConditionsTLS(t *testing.T) {
 			measured := 0
 			err = p.Run(t.Context(), func(at measure.Progress) error {
 				if r := at.Result; r != nil && r.Workload.TLS && r.Ops > 0 && r.Wire != nil && len(r.Violations) == 0 &&
-					!slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "messages" }) {
+					!slices.ContainsFunc(r.Warnings, func(w machine.Warning) bool { return w.Kind == "messages" }) {
 					measured++
 				}
 				return at.Lost

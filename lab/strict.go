@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"locklab/harness"
+	"locklab/internal/machine"
 )
 
 // A strictness selects the warnings about the machine that stop a command.
@@ -37,7 +37,7 @@ func (s *strictness) validate(kinds []string) error {
 
 // judge returns errUnfit if one of ws is not accepted. It writes them, unless they
 // were shown.
-func (s *strictness) judge(program string, ws []harness.Warning, shown bool, stderr io.Writer) error {
+func (s *strictness) judge(program string, ws []machine.Warning, shown bool, stderr io.Writer) error {
 	if !s.strict {
 		return nil
 	}

@@ -7,17 +7,16 @@ import (
 	"strings"
 	"testing"
 
-	"locklab/harness"
 	"locklab/internal/machine"
 	"locklab/reports/page"
 )
 
 func TestJudge(t *testing.T) {
-	ws := []harness.Warning{{Text: "turbo is on", Remedy: "switch it off", Kind: "turbo"}, {Text: "a guest", Remedy: "use bare metal", Kind: "guest"}, {Text: "another", Remedy: "that too", Kind: "guest"}}
+	ws := []machine.Warning{{Text: "turbo is on", Remedy: "switch it off", Kind: "turbo"}, {Text: "a guest", Remedy: "use bare metal", Kind: "guest"}, {Text: "another", Remedy: "that too", Kind: "guest"}}
 	for _, c := range []struct {
 		name  string
 		s     strictness
-		ws    []harness.Warning
+		ws    []machine.Warning
 		shown bool
 		unfit bool
 		say   []string

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness"
@@ -141,8 +140,9 @@ func TestTraceEveryLock(t *testing.T) {
 func TestTraceInterrupt(t *testing.T) {
 	need(t, harness.KindRedis)
 	cmd := locklab(t, "trace", "redis-poll", "--hold", "1m")
-	requireNoError(t, cmd.Start())
-	time.Sleep(time.Second)
+	cmd.Env = append(cmd.Env, "LOCKLAB_REDIS=")
+	start(t, cmd)
+	await(t, "server", func() bool { return len(children(t, cmd.Process.Pid)) > 0 })
 	if status := endBy(t, cmd, os.Interrupt); status != exitInterrupted {
 		t.Errorf("exit status %d, want %d", status, exitInterrupted)
 	}

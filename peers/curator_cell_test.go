@@ -13,6 +13,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/peers"
 )
 
@@ -58,7 +59,7 @@ func TestCuratorLoop(t *testing.T) {
 	}
 }
 
-func measureLoop(t *testing.T, in *measure.Instruments, at harness.Endpoint, name string, w harness.Workload) *harness.Result {
+func measureLoop(t *testing.T, in *measure.Instruments, at harness.Endpoint, name string, w harness.Workload) *result.Result {
 	t.Helper()
 	r, err := measure.Measure(t.Context(), in, measure.Job{Lock: variant(name), At: at, Key: newKey(), Workload: w})
 	requireNoError(t, err)
@@ -75,7 +76,7 @@ func TestCuratorByMessages(t *testing.T) {
 	at, in := locktest.Endpoint(t, harness.KindZooKeeper), measure.Calibrate()
 	w := harness.Workload{Workers: 2, Hold: harness.Span{Mean: time.Millisecond, Exp: true}, Warmup: 10 * time.Millisecond, Window: 50 * time.Millisecond}
 	r := measureLoop(t, in, at, "curator-mutex", w)
-	if !slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "messages" }) {
+	if !slices.ContainsFunc(r.Warnings, func(w machine.Warning) bool { return w.Kind == "messages" }) {
 		t.Errorf("warnings are %+v, want one of the messages to Java", r.Warnings)
 	}
 }

@@ -50,8 +50,7 @@ type zkClient struct {
 }
 
 var (
-	_ harness.Remote  = (*zkClient)(nil)
-	_ harness.Counter = (*zkClient)(nil)
+	_ harness.Remote = (*zkClient)(nil)
 )
 
 func newZKClient(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {

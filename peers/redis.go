@@ -33,10 +33,7 @@ type redisClient struct {
 	join func(key string) redisLock
 }
 
-var (
-	_ harness.Namer   = (*redisClient)(nil)
-	_ harness.Counter = (*redisClient)(nil)
-)
+var ()
 
 func dialRedis(ctx context.Context, at harness.Endpoint, key string) (*redisClient, error) {
 	rdb, counter, err := wireredis.ConnectAny(at)

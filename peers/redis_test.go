@@ -126,7 +126,7 @@ func (s *redisStage) present(see *redis.Client) int64 {
 func (s *redisStage) commands() {
 	remote, session := s.join()
 	takeTurn(s.T, session) // the server has the scripts from now on
-	count := remote.(harness.Counter).Counts
+	count := remote.(interface{ Counts() harness.Counts }).Counts
 	before := count()
 	for range 10 {
 		takeTurn(s.T, session)
@@ -138,12 +138,12 @@ func (s *redisStage) commands() {
 	other, waiter := s.join()
 	takeTurn(s.T, waiter)
 	held := mustLock(s.T, session)
-	before = other.(harness.Counter).Counts()
+	before = other.(interface{ Counts() harness.Counts }).Counts()
 	if l, err := waiter.(harness.TrySession).TryLock(s.Context()); !errors.Is(err, harness.ErrNotAcquired) {
 		s.Errorf("TryLock of a held lock = %v, %v", l, err)
 	}
 	// Requests after the answer may still be on their way.
-	refused := func() uint64 { return other.(harness.Counter).Counts().Sub(before).Requests }
+	refused := func() uint64 { return other.(interface{ Counts() harness.Counts }).Counts().Sub(before).Requests }
 	redisEventually(s.T, "the commands of a failed attempt are sent", func() bool { return refused() >= s.refused })
 	if got := refused(); got > s.refused+s.again {
 		s.Errorf("a failed attempt costs %d commands, want %d, and at most %d more", got, s.refused, s.again)

@@ -90,8 +90,7 @@ type rueidisClient struct {
 }
 
 var (
-	_ harness.Remote  = (*rueidisClient)(nil)
-	_ harness.Counter = (*rueidisClient)(nil)
+	_ harness.Remote = (*rueidisClient)(nil)
 )
 
 func dialRueidis(ctx context.Context, at harness.Endpoint, key string, set func(*rueidislock.LockerOption)) (*rueidisClient, error) {

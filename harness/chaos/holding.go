@@ -35,6 +35,16 @@ func (w *worker) tell(h *holding) {
 	w.event(oracle.Event{At: now(), Kind: oracle.Told, Token: h.lease.Token(), Shared: h.shared, Text: fmt.Sprint(h.lease.Err())})
 }
 
+// A Namer is a [harness.Remote] that can take locks of other names over the same connections, like
+// the clients of services.
+type Namer interface {
+	harness.Remote
+
+	// Named returns the lock called key. It ends with its parent Remote: its own
+	// Close does nothing.
+	Named(key string) harness.Remote
+}
+
 // join makes w a worker of an existing client: of the same lock or, if the client can
 // have several, of another.
 func (w *worker) join(o *opening) error {
@@ -43,7 +53,7 @@ func (w *worker) join(o *opening) error {
 	if o.Key == with.key || with.remote == nil {
 		return nil
 	}
-	n, ok := with.remote.(harness.Namer)
+	n, ok := with.remote.(Namer)
 	if !ok {
 		return fmt.Errorf("%w: a client of %s has one lock", harness.ErrUsage, o.Lock)
 	}

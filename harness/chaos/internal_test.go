@@ -6,17 +6,17 @@ import (
 	"slices"
 	"testing"
 
-	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	redislab "locklab/redislock/lab"
 	zklab "locklab/zklock/lab"
 )
 
 // TestPublishedCounts: the shipped scenarios exist, and none showed an unexpected anomaly.
 func TestPublishedCounts(t *testing.T) {
-	var locks []harness.Lock
+	var locks []result.Lock
 	for _, v := range slices.Concat(redislab.Suite, zklab.Suite) {
-		locks = append(locks, v.Describe())
+		locks = append(locks, result.Describe(v))
 	}
 	fs, err := Published(locks)
 	if err != nil || len(fs) == 0 {

@@ -119,7 +119,7 @@ func (p *Plan) tries(s *Scenario) int { return cmp.Or(max(0, p.Tries), s.Tries) 
 func (p *Plan) groups(s *Scenario) [][]*harness.Variant {
 	var all []*harness.Variant
 	for _, v := range p.Locks {
-		if v.Remote != nil && s.Applies(v.Describe()) {
+		if v.Remote != nil && s.Applies(result.Describe(v)) {
 			all = append(all, v)
 		}
 	}

@@ -102,7 +102,7 @@ func table(base Scenario, rows []Scenario) (out []*Scenario) {
 const DefaultPrompt = time.Second
 
 // Applies reports whether the scenario applies to a lock.
-func (s *Scenario) Applies(lock harness.Lock) bool {
+func (s *Scenario) Applies(lock result.Lock) bool {
 	return lock.Traits.Needs != "" && matches(s.Locks, lock.Name)
 }
 
@@ -119,7 +119,7 @@ func (s *Scenario) Expected(lock string) result.Expectation {
 func (s *Scenario) result(v *harness.Variant) *result.FaultResult {
 	r := &result.FaultResult{
 		Scenario: s.Name, Question: s.Question, Fault: s.Fault, Source: s.Source, Tests: s.Tests,
-		Lock: v.Describe(), Expected: s.Expected(v.Name), Started: time.Now(),
+		Lock: result.Describe(v), Expected: s.Expected(v.Name), Started: time.Now(),
 	}
 	for _, a := range s.Aims {
 		if matches(a.Locks, v.Name) {

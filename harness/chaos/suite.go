@@ -8,7 +8,6 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/machine"
 )
@@ -61,13 +60,13 @@ var publishedCounts []byte
 
 // Published returns the outcomes of the project's own campaign for the given locks: counts
 // without times and histories. A row of an unknown scenario is left out.
-func Published(locks []harness.Lock) (out []*result.FaultResult, err error) {
+func Published(locks []result.Lock) (out []*result.FaultResult, err error) {
 	rows, err := result.ReadPublished(bytes.NewReader(publishedCounts))
 	if err != nil {
 		return nil, err
 	}
 	for _, row := range rows {
-		i := slices.IndexFunc(locks, func(l harness.Lock) bool { return l.Name == row.Lock.Name })
+		i := slices.IndexFunc(locks, func(l result.Lock) bool { return l.Name == row.Lock.Name })
 		k := slices.IndexFunc(Suite, func(s *Scenario) bool { return s.Name == row.Scenario })
 		if i < 0 || k < 0 {
 			continue

@@ -64,7 +64,7 @@ func TestSuite(t *testing.T) {
 		}
 		used := make(map[int]bool)
 		for _, v := range catalog.All() {
-			if v.Remote != nil && s.Applies(v.Describe()) {
+			if v.Remote != nil && s.Applies(result.Describe(v)) {
 				used[expects(s, v.Name)] = true
 			}
 		}
@@ -86,7 +86,7 @@ func TestSuite(t *testing.T) {
 func one(s *chaos.Scenario) (out []*harness.Variant) {
 	of := make([]*harness.Variant, len(s.Expect))
 	for _, v := range catalog.All() {
-		if v.Remote == nil || !s.Applies(v.Describe()) || strings.HasPrefix(v.Name, "curator-") && s.Name != "isolated-follower" {
+		if v.Remote == nil || !s.Applies(result.Describe(v)) || strings.HasPrefix(v.Name, "curator-") && s.Name != "isolated-follower" {
 			continue
 		}
 		if i := expects(s, v.Name); of[i] == nil || v.Status == harness.Correct && of[i].Status != harness.Correct {
@@ -273,7 +273,7 @@ func anomaliesOf(t *testing.T, scenarios, locks []string) map[string][]oracle.An
 			continue
 		}
 		for _, v := range catalog.All() {
-			if slices.Contains(locks, v.Name) && chaos.Suite[i].Applies(v.Describe()) {
+			if slices.Contains(locks, v.Name) && chaos.Suite[i].Applies(result.Describe(v)) {
 				out[v.Name] = append(out[v.Name], chaos.Suite[i].Expected(v.Name).Anomalies...)
 			}
 		}

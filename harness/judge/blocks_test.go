@@ -4,14 +4,13 @@ import (
 	"math"
 	"testing"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
 func TestBlocksDecide(t *testing.T) {
-	blocks := func(process uint64, factor float64) *harness.Blocks {
-		b := &harness.Blocks{Process: process}
+	blocks := func(process uint64, factor float64) *result.Blocks {
+		b := &result.Blocks{Process: process}
 		for pass := range 5 { // each pass twice as fast as the previous one
 			b.Elapsed = append(b.Elapsed, 1e7)
 			b.Ops = append(b.Ops, uint64(1000*factor)<<pass)
@@ -20,7 +19,7 @@ func TestBlocksDecide(t *testing.T) {
 		return b
 	}
 	for name, c := range map[string]struct {
-		a, b *harness.Blocks
+		a, b *result.Blocks
 		m    *result.Metric
 		want float64
 	}{
@@ -29,7 +28,7 @@ func TestBlocksDecide(t *testing.T) {
 		"another metric":    {blocks(1, 3), blocks(1, 1), result.Jain, 1},
 		"another process":   {blocks(1, 3), blocks(2, 1), result.Throughput, 2},
 		"no blocks":         {nil, blocks(1, 1), result.Throughput, 2},
-		"damaged":           {&harness.Blocks{Process: 1, Ops: []uint64{1}, Elapsed: []int64{0}, Handovers: []uint64{1}}, blocks(1, 1), result.Throughput, 2},
+		"damaged":           {&result.Blocks{Process: 1, Ops: []uint64{1}, Elapsed: []int64{0}, Handovers: []uint64{1}}, blocks(1, 1), result.Throughput, 2},
 		"a lock that hangs": {blocks(1, 0), blocks(1, 1), result.Throughput, 0},
 	} {
 		steady := func(m *synthetic.Model) { m.Noise = 0 }

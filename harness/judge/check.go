@@ -3,7 +3,6 @@ package judge
 import (
 	"math"
 
-	"locklab/harness"
 	"locklab/harness/result"
 )
 
@@ -20,7 +19,7 @@ func (t PredictionTest) Error() float64 { return t.Predicted.Value/t.Measured.Va
 // Check compares m's prediction for s at some number of workers with rounds of the same
 // workload farther away. It uses the bare round trip measured around these rounds, not
 // the requested delay. Without a comparison t is incomplete and why is the reason.
-func (m *Model) Check(s *PredictedSituation, workers int, far []*harness.Result) (t PredictionTest, why string) {
+func (m *Model) Check(s *PredictedSituation, workers int, far []*result.Result) (t PredictionTest, why string) {
 	trip, seen := result.RoundTrip.Summary(far), s.Metric.Summary(far)
 	t = PredictionTest{Trip: trip.Median}
 	if seen.N > 0 && seen.Hi < math.Inf(1) {

@@ -58,7 +58,7 @@ func (s Situation) fastest(pool []candidate, base candidate) candidate {
 	})
 }
 
-func complexity(l harness.Lock) harness.Complexity { return cmp.Or(l.Complexity, harness.Composed+1) }
+func complexity(l result.Lock) harness.Complexity { return cmp.Or(l.Complexity, harness.Composed+1) }
 
 // Lacking returns the guarantees of wanted that c does not have.
 func Lacking(c result.Class, wanted []result.Guarantee) []result.Guarantee {

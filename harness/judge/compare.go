@@ -46,10 +46,10 @@ const (
 // CompareOptions determine when a difference counts. The zero value of each field is its
 // default.
 type CompareOptions struct {
-	Metrics []*result.Metric        // default: the first of Suite
-	Alpha   float64                 // chance of any false alarm among all comparisons; default 0.05
-	Margin  *float64                // relative worsening that counts; default the lesser of the two runs'
-	Locks   func(harness.Lock) bool // which locks to compare; default all
+	Metrics []*result.Metric       // default: the first of Suite
+	Alpha   float64                // chance of any false alarm among all comparisons; default 0.05
+	Margin  *float64               // relative worsening that counts; default the lesser of the two runs'
+	Locks   func(result.Lock) bool // which locks to compare; default all
 
 	AnyHost bool // machines that differ only in the host name count as one, like containers
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
-
 	"locklab/internal/stat"
 )
 
@@ -26,8 +26,8 @@ func madeRun(locks rates) *result.Run {
 	return run
 }
 
-func madeResult(name string, round int, rate float64) *harness.Result {
-	return &harness.Result{Lock: harness.Lock{Name: name},
+func madeResult(name string, round int, rate float64) *result.Result {
+	return &result.Result{Lock: result.Lock{Name: name},
 		Workload: harness.Workload{Workers: 1, Window: time.Second}, Round: round, Elapsed: time.Second, Ops: uint64(rate)}
 }
 
@@ -161,8 +161,8 @@ func TestViolations(t *testing.T) {
 		for _, r := range run.Results {
 			r.Lock.Status = status
 		}
-		i := slices.IndexFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == "x" })
-		run.Results[i].Violations = []harness.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
+		i := slices.IndexFunc(run.Results, func(r *result.Result) bool { return r.Lock.Name == "x" })
+		run.Results[i].Violations = []oracle.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
 		return run
 	}
 	whole := func(status harness.Status) *result.Run {
@@ -202,7 +202,7 @@ func TestViolations(t *testing.T) {
 			!strings.Contains(r.Note(), c.note) || c.notInNote != "" && strings.Contains(r.Note(), c.notInNote) {
 			t.Errorf("%s: %s, %s, %q in %d rows", c.name, r.Verdict, got.Outcome(), r.Note(), len(got.Rows))
 		}
-		only := func(l harness.Lock) bool { return l.Name == "x" }
+		only := func(l result.Lock) bool { return l.Name == "x" }
 		if _, err := Compare(base, new, CompareOptions{Locks: only}); (c.want == Regressed) != (err == nil) || err != nil && !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("%s, alone: %v", c.name, err)
 		}
@@ -222,7 +222,7 @@ func TestNothingToCompare(t *testing.T) {
 	}{
 		{madeRun(nil), madeRun(nil), CompareOptions{}, "no case in common"},
 		{madeRun(some), madeRun(rates{"y": xs}), CompareOptions{}, "no case in common"},
-		{madeRun(both), madeRun(both), CompareOptions{Locks: func(harness.Lock) bool { return false }}, "no case in common"},
+		{madeRun(both), madeRun(both), CompareOptions{Locks: func(result.Lock) bool { return false }}, "no case in common"},
 		{madeRun(some), madeRun(some), CompareOptions{Metrics: []*result.Metric{result.Requests}}, "a figure of requests"},
 	} {
 		if _, err := Compare(c.base, c.new, c.o); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want) {
@@ -244,7 +244,7 @@ func TestFloors(t *testing.T) {
 		run := madeRun(rates{"x": around(1e6, 0.02, 10)})
 		for i, r := range run.Results {
 			r.ClockFloor = floor + float64(i)/10
-			r.Wait = harness.Histogram{{Value: wait + int64(i), N: 10_000}}
+			r.Wait = result.Histogram{{Value: wait + int64(i), N: 10_000}}
 		}
 		return run
 	}

@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
 
@@ -21,19 +21,19 @@ func upTo(most int) (workers []int) {
 	return workers
 }
 
-func fitted(c synthetic.Contended, workers []int, edits ...func(r *harness.Result)) (*judge.Contenders, string) {
-	byWorkers := make(map[int][]*harness.Result)
+func fitted(c synthetic.Contended, workers []int, edits ...func(r *result.Result)) (*judge.Contenders, string) {
+	byWorkers := make(map[int][]*result.Result)
 	for _, r := range synthetic.Contenders(3, workers, c).Results {
 		for _, edit := range edits {
 			edit(r)
 		}
 		byWorkers[r.Workload.Workers] = append(byWorkers[r.Workload.Workers], r)
 	}
-	m := &judge.Model{Lock: c.Lock, Trips: c.Trips, Rounds: func(n int) []*harness.Result { return byWorkers[n] }}
+	m := &judge.Model{Lock: c.Lock, Trips: c.Trips, Rounds: func(n int) []*result.Result { return byWorkers[n] }}
 	return judge.NewContenders(m, workers)
 }
 
-func mustFit(t *testing.T, c synthetic.Contended, workers []int, edits ...func(r *harness.Result)) *judge.Contenders {
+func mustFit(t *testing.T, c synthetic.Contended, workers []int, edits ...func(r *result.Result)) *judge.Contenders {
 	t.Helper()
 	f, why := fitted(c, workers, edits...)
 	if why != "" {
@@ -130,7 +130,7 @@ func TestWrongLawIsRefuted(t *testing.T) {
 
 func TestNoLaw(t *testing.T) {
 	uncounted, shared := synthetic.Queue("queue"), synthetic.Queue("queue")
-	uncounted.Trips, shared.Trips = nil, &harness.Trips{Lock: shared.Trips.Lock}
+	uncounted.Trips, shared.Trips = nil, &result.Trips{Lock: shared.Trips.Lock}
 	for _, test := range []struct {
 		lock    synthetic.Contended
 		workers []int
@@ -151,12 +151,12 @@ func TestNoLaw(t *testing.T) {
 }
 
 func TestContendersOfDamage(t *testing.T) {
-	for i, edit := range []func(r *harness.Result){
-		func(r *harness.Result) { r.Elapsed = math.MaxInt64 },
-		func(r *harness.Result) { r.Elapsed = -1 },
-		func(r *harness.Result) { r.Handovers = math.MaxUint64 },
-		func(r *harness.Result) { r.Handovers = 0 },
-		func(r *harness.Result) { r.Workload.Workers = 0 },
+	for i, edit := range []func(r *result.Result){
+		func(r *result.Result) { r.Elapsed = math.MaxInt64 },
+		func(r *result.Result) { r.Elapsed = -1 },
+		func(r *result.Result) { r.Handovers = math.MaxUint64 },
+		func(r *result.Result) { r.Handovers = 0 },
+		func(r *result.Result) { r.Workload.Workers = 0 },
 	} {
 		for _, lock := range []synthetic.Contended{synthetic.Queue("queue"), synthetic.Herd("herd")} {
 			c, why := fitted(lock, upTo(1000), edit)

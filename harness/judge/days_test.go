@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/stat"
 )
 
@@ -46,7 +46,7 @@ func drawDays(r *rand.Rand, w weather, days, cases int) *History {
 		}
 		for i := range h.Series {
 			s := &h.Series[i]
-			s.Lock, s.Metric = harness.Lock{Name: fmt.Sprint(i)}, Metrics[0]
+			s.Lock, s.Metric = result.Lock{Name: fmt.Sprint(i)}, Metrics[0]
 			x := last * math.Exp(0.05*r.NormFloat64()*float64(min(1, cases-1))) / reference
 			s.Points = append(s.Points, HistoryPoint{value: x, Summary: stat.Summary{N: 1, Median: x}})
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/stat"
 )
@@ -144,7 +143,7 @@ func (s Situation) candidates() (out []candidate) {
 }
 
 // correct reports whether a lock competes: it shows no bug on purpose, and admits one holder.
-func correct(l harness.Lock) bool {
+func correct(l result.Lock) bool {
 	return l.Status.Competes() && l.Traits.Permits <= 1
 }
 

@@ -191,7 +191,7 @@ func TestAcross(t *testing.T) {
 	}
 }
 
-func reheld(run *result.Run, hold time.Duration, reads int) []*harness.Result {
+func reheld(run *result.Run, hold time.Duration, reads int) []*result.Result {
 	for _, r := range run.Results {
 		r.Workload.Hold.Mean, r.Workload.Reads = hold, reads
 	}

@@ -12,7 +12,7 @@
 //   - [NewHistory] finds the cases of several runs that moved to another level and stayed
 //     there, in one series per machine.
 //   - [Model] predicts a distributed lock at another round trip. It uses the trips that
-//     follow one another ([harness.Trips]) and the times near the servers. Nothing is
+//     follow one another ([result.Trips]) and the times near the servers. Nothing is
 //     fitted at a distance, so a measurement there can refute it.
 //   - [Contenders] predicts more contenders. Its [Law] is fitted to the points up to a
 //     tenth of the most contenders; the other points check it ([Contenders.LeftOut]).

@@ -14,8 +14,8 @@ func ExampleCompare() {
 	run := func(rate uint64) *result.Run {
 		r := &result.Run{Manifest: result.Manifest{Finished: time.Now()}}
 		for round := range 10 {
-			r.Results = append(r.Results, &harness.Result{
-				Lock: harness.Lock{Name: "mcs"}, Workload: harness.Workload{Workers: 1, Hold: harness.Span{Mean: 100}},
+			r.Results = append(r.Results, &result.Result{
+				Lock: result.Lock{Name: "mcs"}, Workload: harness.Workload{Workers: 1, Hold: harness.Span{Mean: 100}},
 				Round: round, Elapsed: time.Second, Ops: rate + rate/1000*uint64(round),
 			})
 		}

@@ -4,17 +4,17 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 )
 
 // An Exclusion is the reason why a lock does not compete, such as a violation or its status.
 type Exclusion struct {
-	Lock harness.Lock
+	Lock result.Lock
 
-	Violation *harness.Violation // the first one; nil without any
-	Violated  int                // results with a violation
-	Results   int                // all
+	Violation *oracle.Violation // the first one; nil without any
+	Violated  int               // results with a violation
+	Results   int               // all
 
 	Lacks []result.Guarantee
 	Class result.Class // the class without the required guarantees

@@ -8,7 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 )
@@ -33,15 +33,15 @@ type Group struct {
 // A Series is one lock in a group. A lock with a violation anywhere in the run has no
 // series: it is listed as broken and not drawn.
 type Series struct {
-	Lock  harness.Lock
+	Lock  result.Lock
 	Cells map[int]*Cell // by workers
 }
 
 // A Cell is the rounds of one lock at one number of workers.
 type Cell struct {
-	Rounds map[int]*harness.Result
-	wait   *harness.Histogram // of all rounds together, computed on demand
-	order  []*harness.Result  // by round, computed on demand
+	Rounds map[int]*result.Result
+	wait   *result.Histogram // of all rounds together, computed on demand
+	order  []*result.Result  // by round, computed on demand
 }
 
 // Groups sorts the results of run into groups: local before remote, closed loops before
@@ -52,11 +52,11 @@ func Groups(run *result.Run) []*Group {
 		axes   string
 	}
 	broken := Violations(run)
-	sound := slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool {
+	sound := slices.DeleteFunc(slices.Clone(run.Results), func(r *result.Result) bool {
 		return r.Workload.Workers < 1 || broken[r.Lock.Name] != nil
 	})
 	var out []*Group
-	for _, rs := range result.GroupBy(sound, func(r *harness.Result) key { return key{r.Lock.Traits.Needs != "", Axes(r.Workload)} }) {
+	for _, rs := range result.GroupBy(sound, func(r *result.Result) key { return key{r.Lock.Traits.Needs != "", Axes(r.Workload)} }) {
 		w := rs[0].Workload
 		g := &Group{Remote: rs[0].Lock.Traits.Needs != "", Axes: Axes(w), Load: w, CPUs: processors(run, w), Limit: run.Manifest.Machine.CPULimit, Run: run}
 		for _, of := range result.GroupBy(rs, lockName) {
@@ -64,7 +64,7 @@ func Groups(run *result.Run) []*Group {
 			for _, r := range of {
 				g.see(r)
 				if s.Cells[r.Workload.Workers] == nil {
-					s.Cells[r.Workload.Workers] = &Cell{Rounds: make(map[int]*harness.Result)}
+					s.Cells[r.Workload.Workers] = &Cell{Rounds: make(map[int]*result.Result)}
 				}
 				s.Cells[r.Workload.Workers].Rounds[r.Round] = r
 			}
@@ -78,7 +78,7 @@ func Groups(run *result.Run) []*Group {
 	return arrange(out)
 }
 
-func lockName(r *harness.Result) string { return r.Lock.Name }
+func lockName(r *result.Result) string { return r.Lock.Name }
 
 func arrange(gs []*Group) []*Group {
 	for _, g := range gs {
@@ -118,7 +118,7 @@ func processors(run *result.Run, w harness.Workload) int {
 	return n
 }
 
-func (g *Group) see(r *harness.Result) {
+func (g *Group) see(r *result.Result) {
 	if n := r.Noise; n != nil && n.CPUs > 0 {
 		g.CPUs = min(g.CPUs, n.CPUs)
 		if n.Limit > 0 && (g.Limit == 0 || n.Limit < g.Limit) {
@@ -131,7 +131,7 @@ func (g *Group) see(r *harness.Result) {
 	if g.Limit > 0 && g.CPUs > 0 {
 		g.CPUs = min(g.CPUs, max(1, int(g.Limit)))
 	}
-	g.Taken = g.Taken || slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool {
+	g.Taken = g.Taken || slices.ContainsFunc(r.Warnings, func(w machine.Warning) bool {
 		return w.Kind == "steal" || w.Kind == "others" || w.Kind == "throttled"
 	})
 }
@@ -177,12 +177,12 @@ func (g *Group) Floor() float64 {
 }
 
 // Results returns the results of c, by round. A nil Cell has none.
-func (c *Cell) Results() []*harness.Result {
+func (c *Cell) Results() []*result.Result {
 	if c == nil {
 		return nil
 	}
 	if len(c.order) != len(c.Rounds) {
-		c.order = slices.SortedFunc(maps.Values(c.Rounds), func(a, b *harness.Result) int { return a.Round - b.Round })
+		c.order = slices.SortedFunc(maps.Values(c.Rounds), func(a, b *result.Result) int { return a.Round - b.Round })
 	}
 	return c.order
 }
@@ -214,16 +214,16 @@ func Pairs(a, b *Cell, m *result.Metric) (xs, ys []float64) {
 
 // blockRatio returns the median ratio of the blocks of a to the blocks of b in the same
 // pass. ok is false if m is not a rate, or if they were not measured in one process.
-func blockRatio(a, b *harness.Result, m *result.Metric) (ratio float64, ok bool) {
+func blockRatio(a, b *result.Result, m *result.Metric) (ratio float64, ok bool) {
 	x, y := a.Blocks, b.Blocks
 	if x == nil || y == nil || x.Process != y.Process || !x.Valid() || !y.Valid() || len(x.Ops) != len(y.Ops) {
 		return 0, false
 	}
-	of := func(b *harness.Blocks) []uint64 { return b.Ops }
+	of := func(b *result.Blocks) []uint64 { return b.Ops }
 	switch m {
 	case result.Throughput:
 	case result.Handovers:
-		of = func(b *harness.Blocks) []uint64 { return b.Handovers }
+		of = func(b *result.Blocks) []uint64 { return b.Handovers }
 	default:
 		return 0, false
 	}
@@ -242,9 +242,9 @@ func (c *Cell) blocks() (n int) {
 }
 
 // Waits returns the waits of all rounds together, since quantiles cannot be averaged.
-func (c *Cell) Waits() harness.Histogram {
+func (c *Cell) Waits() result.Histogram {
 	if c.wait == nil {
-		var all harness.Histogram
+		var all result.Histogram
 		for _, r := range c.Results() {
 			all = all.Merge(r.Wait)
 		}
@@ -254,8 +254,8 @@ func (c *Cell) Waits() harness.Histogram {
 }
 
 // Violations returns the results with a violation, by lock.
-func Violations(run *result.Run) map[string][]*harness.Result {
-	out := make(map[string][]*harness.Result)
+func Violations(run *result.Run) map[string][]*result.Result {
+	out := make(map[string][]*result.Result)
 	for _, r := range run.Results {
 		if len(r.Violations) > 0 {
 			out[r.Lock.Name] = append(out[r.Lock.Name], r)

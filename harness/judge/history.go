@@ -81,7 +81,7 @@ func (v *Visit) Commit() string {
 // the new run of a [Comparison].
 type HistorySeries struct {
 	Site     int
-	Lock     harness.Lock
+	Lock     result.Lock
 	Workload harness.Workload
 	Metric   *result.Metric
 	Points   []HistoryPoint // one of each run of the machine

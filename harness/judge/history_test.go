@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 )
 
@@ -168,8 +169,8 @@ func TestNoHistory(t *testing.T) {
 	other := days("b", 1e6)
 	other[0].Manifest.Seed = 9
 	apart := days("a", 1e6, 1e6)
-	apart[0].Results = slices.DeleteFunc(apart[0].Results, func(r *harness.Result) bool { return r.Lock.Name == "control" })
-	apart[1].Results = slices.DeleteFunc(apart[1].Results, func(r *harness.Result) bool { return r.Lock.Name != "control" })
+	apart[0].Results = slices.DeleteFunc(apart[0].Results, func(r *result.Result) bool { return r.Lock.Name == "control" })
+	apart[1].Results = slices.DeleteFunc(apart[1].Results, func(r *result.Result) bool { return r.Lock.Name != "control" })
 	for want, runs := range map[string][]*result.Run{
 		"two runs at least, got 0": nil,
 		"two runs at least, got 1": one,
@@ -188,12 +189,12 @@ func TestHistoryGaps(t *testing.T) {
 		for _, x := range r.Results {
 			if x.Lock.Name == "mcs" {
 				x.Lock.Status = status
-				x.Violations = []harness.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
+				x.Violations = []oracle.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
 			}
 		}
 	}
 	without := func(r *result.Run) {
-		r.Results = slices.DeleteFunc(r.Results, func(x *harness.Result) bool { return x.Lock.Name == "mcs" })
+		r.Results = slices.DeleteFunc(r.Results, func(x *result.Result) bool { return x.Lock.Name == "mcs" })
 	}
 	for _, c := range []struct {
 		name    string

@@ -17,11 +17,11 @@ const (
 // wraps harness.ErrUsage without a comparable case.
 func CompareLocks(run *result.Run, to string, o CompareOptions) (*Comparison, error) {
 	wanted := o.Locks
-	o.Locks = func(l harness.Lock) bool { return l.Name != to && (wanted == nil || wanted(l)) }
-	if !slices.ContainsFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == to }) {
+	o.Locks = func(l result.Lock) bool { return l.Name != to && (wanted == nil || wanted(l)) }
+	if !slices.ContainsFunc(run.Results, func(r *result.Result) bool { return r.Lock.Name == to }) {
 		return nil, fmt.Errorf("%w: the run has no result of %s to compare the others with", harness.ErrUsage, to)
 	}
-	if !slices.ContainsFunc(run.Results, func(r *harness.Result) bool { return o.Locks(r.Lock) }) {
+	if !slices.ContainsFunc(run.Results, func(r *result.Result) bool { return o.Locks(r.Lock) }) {
 		return nil, fmt.Errorf("%w: the run has nothing but %s to compare", harness.ErrUsage, to)
 	}
 	next := *run
@@ -46,7 +46,7 @@ func CompareLocks(run *result.Run, to string, o CompareOptions) (*Comparison, er
 
 func inPlaceOf(run *result.Run, to string) *result.Run {
 	out := &result.Run{Manifest: run.Manifest}
-	for _, rs := range result.GroupBy(run.Results, func(r *harness.Result) string { return r.Workload.Name() }) {
+	for _, rs := range result.GroupBy(run.Results, func(r *result.Result) string { return r.Workload.Name() }) {
 		locks := result.GroupBy(rs, lockName)
 		for _, r := range rs {
 			if r.Lock.Name != to {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/internal/stat"
 )
 
@@ -20,7 +21,7 @@ func TestLocks(t *testing.T) {
 	}
 	for _, r := range run.Results {
 		if r.Lock.Name == "odd" && r.Round == 3 {
-			r.Violations = []harness.Violation{{Rule: "liveness", Detail: "a worker waited for ever", Count: 1}}
+			r.Violations = []oracle.Violation{{Rule: "liveness", Detail: "a worker waited for ever", Count: 1}}
 		}
 	}
 	c, err := CompareLocks(run, "mine", CompareOptions{})

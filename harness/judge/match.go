@@ -13,13 +13,13 @@ import (
 )
 
 type matched struct {
-	lock     harness.Lock
+	lock     result.Lock
 	workload harness.Workload
-	runs     [][]*harness.Result
+	runs     [][]*result.Result
 }
 
 // match returns the cases of runs, described as in the last run that has them.
-func match(wanted func(harness.Lock) bool, runs ...*result.Run) (out []*matched) {
+func match(wanted func(result.Lock) bool, runs ...*result.Run) (out []*matched) {
 	byName := make(map[string]*matched)
 	for i, run := range runs {
 		for _, r := range run.Results {
@@ -29,7 +29,7 @@ func match(wanted func(harness.Lock) bool, runs ...*result.Run) (out []*matched)
 			name := caseName(r.Lock.Name, r.Workload)
 			m := byName[name]
 			if m == nil {
-				m = &matched{runs: make([][]*harness.Result, len(runs))}
+				m = &matched{runs: make([][]*result.Result, len(runs))}
 				byName[name], out = m, append(out, m)
 			}
 			m.lock, m.workload = r.Lock, r.Workload
@@ -112,12 +112,12 @@ func (m *matched) violated() (GateVerdict, string) {
 }
 
 // shows reports whether l is kept to show a broken promise.
-func shows(l harness.Lock) bool {
+func shows(l result.Lock) bool {
 	return l.Status == harness.Broken || l.Status == harness.Historical
 }
 
-func violations(side string, rs []*harness.Result) string {
-	broke := slices.DeleteFunc(slices.Clone(rs), func(r *harness.Result) bool { return len(r.Violations) == 0 })
+func violations(side string, rs []*result.Result) string {
+	broke := slices.DeleteFunc(slices.Clone(rs), func(r *result.Result) bool { return len(r.Violations) == 0 })
 	if len(broke) == 0 {
 		return ""
 	}
@@ -166,7 +166,7 @@ type reading struct {
 	round int
 }
 
-func gateReadings(g *result.Metric, rs []*harness.Result) (out []reading) {
+func gateReadings(g *result.Metric, rs []*result.Result) (out []reading) {
 	for _, r := range rs {
 		if x := g.Read(r); x.Known && x.Value >= 0 && !math.IsInf(x.Value, 0) {
 			out = append(out, reading{x, r.Round})

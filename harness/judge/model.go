@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"math"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/stat"
 )
@@ -20,12 +19,12 @@ type PredictedTime struct {
 
 // A Model predicts the times of one lock.
 type Model struct {
-	Lock  harness.Lock
-	Trips *harness.Trips // nil if they were not counted
+	Lock  result.Lock
+	Trips *result.Trips // nil if they were not counted
 
 	// Rounds returns the lock's rounds near the servers with some number of workers, if
 	// any, of workloads that fit: see [FitsModel].
-	Rounds func(workers int) []*harness.Result
+	Rounds func(workers int) []*result.Result
 }
 
 // Near returns the times by metric x near the servers, with their interval; N is 0 without them.
@@ -188,7 +187,7 @@ func (m *Model) behind(workers int, trip float64) (PredictedTime, string) {
 }
 
 // turn is the mean time from one handover to the next, in ns.
-var turn = &result.Metric{Read: func(r *harness.Result) result.Reading {
+var turn = &result.Metric{Read: func(r *result.Result) result.Reading {
 	trips, ok := result.TurnRoundTrips.Of(r)
 	trip, known := result.RoundTrip.Of(r)
 	return result.Reading{Value: trips * trip, Known: ok && known}

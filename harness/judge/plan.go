@@ -13,16 +13,16 @@ import (
 type plan struct {
 	side string // "BASE", "NEW", or such as "run 3"
 	run  *result.Run
-	has  map[string]map[int]*harness.Result // by case and round
-	lost map[string]result.Loss             // the first of each case
+	has  map[string]map[int]*result.Result // by case and round
+	lost map[string]result.Loss            // the first of each case
 }
 
 func planOf(side string, run *result.Run) *plan {
-	p := &plan{side, run, make(map[string]map[int]*harness.Result), make(map[string]result.Loss)}
+	p := &plan{side, run, make(map[string]map[int]*result.Result), make(map[string]result.Loss)}
 	for _, r := range run.Results {
 		name := caseName(r.Lock.Name, r.Workload)
 		if p.has[name] == nil {
-			p.has[name] = make(map[int]*harness.Result)
+			p.has[name] = make(map[int]*result.Result)
 		}
 		p.has[name][r.Round] = r
 	}
@@ -79,7 +79,7 @@ func (p *plan) absent(name string) string {
 
 // gaps describes the missing results of p that no case of the other run represents: each
 // could have been a regression.
-func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) {
+func (p *plan) gaps(other *plan, wanted func(result.Lock) bool) (out []string) {
 	if lines := p.unreadable(); lines != "" {
 		out = append(out, fmt.Sprintf("%s of %s that cannot be read", lines, p.side))
 	}
@@ -105,7 +105,7 @@ func (p *plan) gaps(other *plan, wanted func(harness.Lock) bool) (out []string) 
 	return out
 }
 
-func (p *plan) lostWith(other *plan, wanted func(harness.Lock) bool) bool {
+func (p *plan) lostWith(other *plan, wanted func(result.Lock) bool) bool {
 	for name := range p.lost {
 		if _, too := other.lost[name]; too && isWanted(name, wanted) {
 			return true
@@ -114,7 +114,7 @@ func (p *plan) lostWith(other *plan, wanted func(harness.Lock) bool) bool {
 	return false
 }
 
-func isWanted(name string, wanted func(harness.Lock) bool) bool {
+func isWanted(name string, wanted func(result.Lock) bool) bool {
 	lock, _, _ := strings.Cut(strings.TrimPrefix(name, "lock="), "/")
-	return wanted == nil || wanted(harness.Lock{Name: lock})
+	return wanted == nil || wanted(result.Lock{Name: lock})
 }

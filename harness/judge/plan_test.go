@@ -17,16 +17,16 @@ func whole(locks rates) *result.Run {
 	return run
 }
 
-func without(run *result.Run, lost func(*harness.Result) bool) {
+func without(run *result.Run, lost func(*result.Result) bool) {
 	run.Results = slices.DeleteFunc(run.Results, lost)
 }
 
 func TestGaps(t *testing.T) {
 	xs, slow := around(1e6, 0.02, 10), around(0.9e6, 0.02, 10)
-	is := func(name string) func(*harness.Result) bool {
-		return func(r *harness.Result) bool { return r.Lock.Name == name }
+	is := func(name string) func(*result.Result) bool {
+		return func(r *result.Result) bool { return r.Lock.Name == name }
 	}
-	late := func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round > 6 }
+	late := func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round > 6 }
 	loss := func(lock string, round int) result.Loss {
 		return result.Loss{Case: "lock=" + lock + "/workers=1/hold=0s", Round: round, Reason: "signal: killed"}
 	}
@@ -59,7 +59,7 @@ func TestGaps(t *testing.T) {
 		}, "", Unsure, "lock=y/workers=1/hold=0s, which NEW lost: signal: killed"},
 		{"lost in some rounds", nil, func(_, n *result.Run) { without(n, late) }, "", Unsure, "NEW has 7 of its 10 rounds"},
 		{"lost in one round, by name", nil, func(_, n *result.Run) {
-			without(n, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round == 3 })
+			without(n, func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round == 3 })
 			n.Manifest.Lost = []result.Loss{loss("y", 3)}
 		}, "", Unsure, "NEW has 9 of its 10 rounds; round 4 was lost: signal: killed"},
 		{"a round measured twice stands for one", nil, func(_, n *result.Run) {
@@ -87,13 +87,13 @@ func TestGaps(t *testing.T) {
 			}
 		}, "x", Fine, "x not worse"},
 		{"no round in common", nil, func(b, n *result.Run) {
-			without(b, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 0 })
-			without(n, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 1 })
+			without(b, func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 0 })
+			without(n, func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 1 })
 		}, "", Unsure, "NEW has 5 of its 10 rounds"},
 		{"a damaged line in NEW", nil, func(_, n *result.Run) { n.Damage = []string{"line 3"} }, "", Unsure, "1 line of NEW that cannot be read"},
 		{"a damaged line in BASE", nil, func(b, _ *result.Run) { b.Damage = []string{"line 3", "line 4"} }, "", Unsure, "2 lines of BASE"},
 		{"a damaged line for a round", nil, func(_, n *result.Run) {
-			without(n, func(r *harness.Result) bool { return r.Lock.Name == "y" && r.Round == 3 })
+			without(n, func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round == 3 })
 			n.Damage = []string{"line 3"}
 		}, "", Unsure, "NEW has 9 of its 10 rounds; 1 line of its file cannot be read"},
 	} {
@@ -108,7 +108,7 @@ func TestGaps(t *testing.T) {
 			c.edit(base, next)
 			var o CompareOptions
 			if c.locks != "" {
-				o.Locks = func(l harness.Lock) bool { return l.Name == c.locks }
+				o.Locks = func(l result.Lock) bool { return l.Name == c.locks }
 			}
 			got, err := Compare(base, next, o)
 			if err != nil {
@@ -129,7 +129,7 @@ func TestOpenGaps(t *testing.T) {
 	run := &result.Run{Manifest: result.Manifest{Rounds: 10, Cases: 2, OpenEvery: 3}}
 	add := func(load harness.Workload, rounds ...int) {
 		for _, i := range rounds {
-			run.Results = append(run.Results, &harness.Result{Lock: harness.Lock{Name: "x"}, Workload: load, Round: i})
+			run.Results = append(run.Results, &result.Result{Lock: result.Lock{Name: "x"}, Workload: load, Round: i})
 		}
 	}
 	closed, open := harness.Workload{Workers: 1, Window: 1}, harness.Workload{Workers: 1, Window: 1, Rate: 1000}

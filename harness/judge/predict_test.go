@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/judge"
+	"locklab/harness/result"
 )
 
 type world struct {
@@ -18,18 +19,18 @@ type world struct {
 	release      float64
 }
 
-func (w world) rounds(workers int) (rs []*harness.Result) {
+func (w world) rounds(workers int) (rs []*result.Result) {
 	wait := w.lock * (w.trip + w.work)
 	handover := w.handed*(w.trip+w.work) + w.contenders
 	if workers > 1 {
 		wait = float64(workers)*handover - w.release*(w.trip+w.work)
 	}
 	for range 7 {
-		r := &harness.Result{Lock: harness.Lock{Traits: harness.Traits{Needs: harness.KindRedis, FIFO: true}}, Elapsed: time.Second,
+		r := &result.Result{Lock: result.Lock{Traits: harness.Traits{Needs: harness.KindRedis, FIFO: true}}, Elapsed: time.Second,
 			Workload: harness.Workload{Workers: workers, Window: time.Second}, Workers: make([]uint64, workers), RoundTrip: w.trip,
-			Wait: harness.Histogram{{Value: int64(wait), N: 1000}}, Trips: w.trips()}
+			Wait: result.Histogram{{Value: int64(wait), N: 1000}}, Trips: w.trips()}
 		if workers > 1 {
-			r.Handover = harness.Histogram{{Value: int64(handover), N: 1000}}
+			r.Handover = result.Histogram{{Value: int64(handover), N: 1000}}
 			r.Handovers = 1e6
 			r.Elapsed = time.Duration(1e6 * handover)
 		}
@@ -38,11 +39,11 @@ func (w world) rounds(workers int) (rs []*harness.Result) {
 	return rs
 }
 
-func leg(trips float64) harness.Leg { return harness.Leg{Halves: int(2 * trips), Requests: 1} }
+func leg(trips float64) result.Leg { return result.Leg{Halves: int(2 * trips), Requests: 1} }
 
-func (w world) trips() *harness.Trips {
-	return &harness.Trips{Lock: leg(w.lock), Unlock: leg(w.release),
-		Behind: &harness.TripsBehind{Queue: leg(0.5), Handover: leg(w.handed), Unlock: leg(w.release)}}
+func (w world) trips() *result.Trips {
+	return &result.Trips{Lock: leg(w.lock), Unlock: leg(w.release),
+		Behind: &result.TripsBehind{Queue: leg(0.5), Handover: leg(w.handed), Unlock: leg(w.release)}}
 }
 
 func (w world) model() *judge.Model {
@@ -127,14 +128,14 @@ func TestWrongTrips(t *testing.T) {
 
 func TestNotPredicted(t *testing.T) {
 	w := world{trip: 20e3, work: 30e3, lock: 1, handed: 1, release: 1}
-	edit := func(f func(t *harness.Trips)) *judge.Model {
+	edit := func(f func(t *result.Trips)) *judge.Model {
 		m := w.model()
 		f(m.Trips)
 		return m
 	}
 	without := func(missing int) *judge.Model {
 		m := w.model()
-		m.Rounds = func(n int) []*harness.Result {
+		m.Rounds = func(n int) []*result.Result {
 			if n == missing {
 				return nil
 			}
@@ -144,7 +145,7 @@ func TestNotPredicted(t *testing.T) {
 	}
 	unordered, uncounted, blind := w.model(), w.model(), w.model()
 	unordered.Lock.Traits.FIFO, uncounted.Trips = false, nil
-	blind.Rounds = func(n int) []*harness.Result {
+	blind.Rounds = func(n int) []*result.Result {
 		rs := w.rounds(n)
 		for _, r := range rs {
 			r.RoundTrip = 0
@@ -158,10 +159,10 @@ func TestNotPredicted(t *testing.T) {
 		want    string
 	}{
 		{uncounted, judge.Alone, 1, "not counted"},
-		{edit(func(t *harness.Trips) { t.Behind.Polls = true }), judge.Handover, 8, "polls"},
-		{edit(func(t *harness.Trips) { t.Behind.Polls = true }), judge.Behind, 8, "polls"},
-		{edit(func(t *harness.Trips) { t.Behind = nil }), judge.Handover, 8, "several may hold it"},
-		{edit(func(t *harness.Trips) { t.Lock.Halves = 0 }), judge.Handover, 8, "no trip"},
+		{edit(func(t *result.Trips) { t.Behind.Polls = true }), judge.Handover, 8, "polls"},
+		{edit(func(t *result.Trips) { t.Behind.Polls = true }), judge.Behind, 8, "polls"},
+		{edit(func(t *result.Trips) { t.Behind = nil }), judge.Handover, 8, "several may hold it"},
+		{edit(func(t *result.Trips) { t.Lock.Halves = 0 }), judge.Handover, 8, "no trip"},
 		{unordered, judge.Behind, 8, "no order"},
 		{unordered, judge.Handover, 8, "no order"},
 		{w.model(), judge.Handover, 2, "too few workers"},
@@ -170,7 +171,7 @@ func TestNotPredicted(t *testing.T) {
 		{without(1), judge.Handover, 8, "with 1 worker"},
 		{without(8), judge.Handover, 8, "without a delay"},
 		{blind, judge.Alone, 1, "no bare round trip"},
-		{edit(func(t *harness.Trips) { t.Lock.Halves = -1 << 40 }), judge.Alone, 1, "contradict"},
+		{edit(func(t *result.Trips) { t.Lock.Halves = -1 << 40 }), judge.Alone, 1, "contradict"},
 	} {
 		if p, why := test.m.Predict(test.s, test.workers, 1e6); !strings.Contains(why, test.want) {
 			t.Errorf("%s with %d workers: %v, %q, want %q", test.s.Name, test.workers, p, why, test.want)
@@ -185,7 +186,7 @@ func TestNotPredicted(t *testing.T) {
 	if _, why := w.model().Check(judge.Alone, 1, nil); why == "" {
 		t.Error("a prediction is held against nothing")
 	}
-	if p, why := edit(func(t *harness.Trips) { t.Behind.Polls = true }).Predict(judge.Alone, 1, 1e6); why != "" {
+	if p, why := edit(func(t *result.Trips) { t.Behind.Polls = true }).Predict(judge.Alone, 1, 1e6); why != "" {
 		t.Errorf("a lock that polls takes alone %v, %s", p, why)
 	}
 }

@@ -3,7 +3,6 @@ package judge
 import (
 	"slices"
 
-	"locklab/harness"
 	"locklab/harness/result"
 )
 
@@ -39,7 +38,7 @@ const (
 // if a decision has fewer rounds than planned. Otherwise it is good.
 func QualityOf(run *result.Run, ds []Decision) Quality {
 	q := Quality{Planned: run.Manifest.Rounds}
-	seen := make(map[*harness.Result]bool)
+	seen := make(map[*result.Result]bool)
 	few := false
 	for i, d := range ds {
 		few = few || d.Rule == FewRounds

@@ -3,7 +3,7 @@ package judge
 import (
 	"testing"
 
-	"locklab/harness"
+	"locklab/internal/machine"
 	"locklab/internal/synthetic"
 )
 
@@ -30,9 +30,9 @@ func TestQualityOf(t *testing.T) {
 		run := synthetic.Run(1, c.rounds, 2, []int{8}, synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general), synthetic.Fast("a", 1e6))
 		run.Manifest.Rounds = c.planned
 		for i, r := range run.Results {
-			r.Noise = &harness.Noise{CPUs: 2, Steal: c.taken / 2, Others: c.taken / 2}
+			r.Noise = &machine.Noise{CPUs: 2, Steal: c.taken / 2, Others: c.taken / 2}
 			if i < c.disturbed {
-				r.Warnings = []harness.Warning{{Kind: c.kind}}
+				r.Warnings = []machine.Warning{{Kind: c.kind}}
 			}
 		}
 		q := QualityOf(run, Decisions(run))

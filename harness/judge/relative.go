@@ -15,7 +15,7 @@ import (
 // that the round has; local locks have local references. A round without a reference, or with
 // a broken promise of it, has no figure. The error wraps harness.ErrUsage if no round has one.
 func relative(metrics []*result.Metric, runs []*result.Run, to []string) (out []*result.Metric, err error) {
-	references := make(map[*harness.Result]*harness.Result)
+	references := make(map[*result.Result]*result.Result)
 	for _, run := range runs {
 		pair(references, run, to)
 	}
@@ -26,7 +26,7 @@ func relative(metrics []*result.Metric, runs []*result.Run, to []string) (out []
 		m := *g
 		m.Unit = "ratio"
 		m.Doc = strings.TrimSpace(m.Doc + "; as a ratio to that of " + numfmt.List(to, len(to)))
-		m.Read = func(r *harness.Result) result.Reading {
+		m.Read = func(r *result.Result) result.Reading {
 			ref := references[r]
 			if ref == nil {
 				return result.Reading{}
@@ -42,14 +42,14 @@ func relative(metrics []*result.Metric, runs []*result.Run, to []string) (out []
 	return out, nil
 }
 
-func pair(references map[*harness.Result]*harness.Result, run *result.Run, to []string) {
+func pair(references map[*result.Result]*result.Result, run *result.Run, to []string) {
 	type place struct {
 		remote   bool
 		workload string
 		round    int
 	}
-	at := func(r *harness.Result) place { return place{r.Lock.Traits.Needs != "", r.Workload.Name(), r.Round} }
-	found, broke := make(map[place]*harness.Result), Violations(run)
+	at := func(r *result.Result) place { return place{r.Lock.Traits.Needs != "", r.Workload.Name(), r.Round} }
+	found, broke := make(map[place]*result.Result), Violations(run)
 	for _, name := range slices.Backward(to) { // the first one wins
 		for _, r := range run.Results {
 			if r.Lock.Name == name && broke[name] == nil {
@@ -74,6 +74,6 @@ func (o HistoryOptions) setAgainst(runs []*result.Run) (HistoryOptions, error) {
 	}
 	wanted := o.Locks
 	o.Metrics = metrics
-	o.Locks = func(l harness.Lock) bool { return !slices.Contains(o.To, l.Name) && (wanted == nil || wanted(l)) }
+	o.Locks = func(l result.Lock) bool { return !slices.Contains(o.To, l.Name) && (wanted == nil || wanted(l)) }
 	return o, nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 )
 
@@ -52,12 +53,12 @@ func TestRelative(t *testing.T) {
 func TestRelativeWithout(t *testing.T) {
 	runs := slowing()
 	without := func(run *result.Run, lock string) {
-		run.Results = slices.DeleteFunc(run.Results, func(r *harness.Result) bool { return r.Lock.Name == lock })
+		run.Results = slices.DeleteFunc(run.Results, func(r *result.Result) bool { return r.Lock.Name == lock })
 	}
 	without(runs[3], "mutex")
 	for _, r := range runs[4].Results {
 		if r.Lock.Name == "mutex" && r.Round == 2 {
-			r.Violations = []harness.Violation{{Rule: "exclusion", Count: 1}}
+			r.Violations = []oracle.Violation{{Rule: "exclusion", Count: 1}}
 		}
 	}
 	h := over(t, runs, HistoryOptions{To: []string{"mutex"}})

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
-
 	"locklab/internal/machine"
 )
 
@@ -125,7 +125,7 @@ func TestTwoMachines(t *testing.T) {
 		}
 		a, b := madeRun(rates{"x": around(1e6, 0.01, 10)}), madeRun(rates{"x": around(1e6, 0.01, 10)})
 		c.edit(&b.Manifest.Machine)
-		b.Results[0].Violations = []harness.Violation{{Rule: "exclusion", Detail: "two holders", Count: 1}}
+		b.Results[0].Violations = []oracle.Violation{{Rule: "exclusion", Detail: "two holders", Count: 1}}
 		if got, err := Compare(a, b, CompareOptions{AnyHost: c.anyHost}); err != nil || got.Outcome() != Worse {
 			t.Errorf("%s, a broken promise: %v", c.name, err)
 		}

@@ -9,7 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-
+	"locklab/internal/machine"
 	"locklab/internal/stat"
 )
 
@@ -102,7 +102,7 @@ func saturationDraws(rounds []int) iter.Seq[[]int] {
 // saturationIn returns the saturation point in the rounds of draw, which may repeat.
 func saturationIn(ls []Load, draw []int, floor float64) (k Saturation, ok bool) {
 	for _, l := range ls {
-		var waits harness.Histogram
+		var waits result.Histogram
 		var granted []float64
 		doubts := 0 // rounds whose waits are due to the machine
 		for _, round := range draw {
@@ -114,7 +114,7 @@ func saturationIn(ls []Load, draw []int, floor float64) (k Saturation, ok bool) 
 			if v, ok := result.Goodput.Of(r); ok {
 				granted = append(granted, v)
 			}
-			if slices.ContainsFunc(r.Warnings, func(w harness.Warning) bool { return w.Kind == "pool" || w.Kind == "pacing" }) {
+			if slices.ContainsFunc(r.Warnings, func(w machine.Warning) bool { return w.Kind == "pool" || w.Kind == "pacing" }) {
 				doubts++
 			}
 		}

@@ -7,19 +7,20 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 )
 
 // loadsOf returns loads at 100, 200 … per second; p99 (ns) and granted are of rate and round.
 func loadsOf(rounds int, p99 func(i, round int) float64, granted func(i, round int) float64) (ls []Load) {
 	for i := range 6 {
-		c := &Cell{Rounds: make(map[int]*harness.Result)}
+		c := &Cell{Rounds: make(map[int]*result.Result)}
 		rate := harness.Rate(100 * (i + 1))
 		for round := range rounds {
-			c.Rounds[round] = &harness.Result{Workload: harness.Workload{Workers: 8, Rate: rate}, Round: round, Elapsed: time.Second,
+			c.Rounds[round] = &result.Result{Workload: harness.Workload{Workers: 8, Rate: rate}, Round: round, Elapsed: time.Second,
 				Ops:  uint64(granted(i, round) / 100 * float64(rate)),
-				Open: &harness.OpenLoop{Offered: uint64(rate), Span: time.Second},
+				Open: &result.OpenLoop{Offered: uint64(rate), Span: time.Second},
 				// 2 % of the waits are around the wanted p99, half of them longer.
-				Wait: harness.Histogram{{Value: 10, N: 980}, {Value: int64(p99(i, round)), N: 10}, {Value: int64(2 * p99(i, round)), N: 10}}}
+				Wait: result.Histogram{{Value: 10, N: 980}, {Value: int64(p99(i, round)), N: 10}, {Value: int64(2 * p99(i, round)), N: 10}}}
 		}
 		ls = append(ls, Load{rate, c})
 	}
@@ -72,7 +73,7 @@ func TestSaturationOfStalls(t *testing.T) {
 	}{{10, 60, 300}, {5, 11, 300}, {6, 11, 600}} {
 		ls := loadsOf(c.rounds, func(int, int) float64 { return 1000 }, all)
 		for _, l := range ls[3:] {
-			l.Cell.Rounds[0].Wait = harness.Histogram{{Value: 10, N: 1000 - int64(c.stalled)}, {Value: 1e9, N: int64(c.stalled)}}
+			l.Cell.Rounds[0].Wait = result.Histogram{{Value: 10, N: 1000 - int64(c.stalled)}, {Value: 1e9, N: int64(c.stalled)}}
 		}
 		if k, ok := SaturationOf(ls, 0); !ok || k.UpTo != 600 || k.Over != 0 || k.From != c.want || k.To != 0 {
 			t.Errorf("%+v: %+v, %v", c, k, ok)
@@ -86,7 +87,7 @@ func TestSaturationUnresolved(t *testing.T) {
 	few := func(ls []Load, which ...int) []Load {
 		for _, i := range which {
 			for _, r := range ls[i].Cell.Rounds {
-				r.Wait = harness.Histogram{{Value: 10, N: 50}}
+				r.Wait = result.Histogram{{Value: 10, N: 50}}
 			}
 		}
 		return ls
@@ -113,10 +114,10 @@ func TestSaturationUnsound(t *testing.T) {
 	for rounds, want := range map[int]bool{0: false, 5: false, 6: true, 10: true} {
 		ls := loadsOf(10, func(int, int) float64 { return 1000 }, all)
 		for round := range rounds {
-			ls[0].Cell.Rounds[round].Warnings = []harness.Warning{{Kind: "overlap"}, {Kind: "pool"}}
+			ls[0].Cell.Rounds[round].Warnings = []machine.Warning{{Kind: "overlap"}, {Kind: "pool"}}
 		}
 		for _, r := range ls[5].Cell.Rounds { // at a greater load the lock is too slow
-			r.Warnings = []harness.Warning{{Kind: "pool"}}
+			r.Warnings = []machine.Warning{{Kind: "pool"}}
 		}
 		if k, ok := SaturationOf(ls, 0); !ok || k.Unsound != want {
 			t.Errorf("with a warning in %d of 10 rounds: %v", rounds, k.Unsound)

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 
-	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
@@ -22,7 +21,7 @@ func seriesOf(site, at int, runs []*result.Run, o HistoryOptions) (out []History
 	for _, k := range match(o.Locks, runs...) {
 		for _, g := range o.Metrics {
 			s := HistorySeries{Site: site, Lock: k.lock, Workload: k.workload, Metric: g, to: o.To}
-			all := result.Each(k.runs, func(rs []*harness.Result) []reading { return gateReadings(g, rs) })
+			all := result.Each(k.runs, func(rs []*result.Result) []reading { return gateReadings(g, rs) })
 			floor, before := floorOf(all...), -1
 			for i := range runs {
 				p := s.point(k, i, plans[i], floored(all[i], floor))

@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
 
@@ -130,7 +131,7 @@ func (s Situation) Metric() *result.Metric {
 }
 
 // Results returns the results of the competing locks of s.
-func (s Situation) Results() (out []*harness.Result) {
+func (s Situation) Results() (out []*result.Result) {
 	for _, x := range s.group.At(s.Workers) {
 		if c := x.Cells[s.Workers]; correct(x.Lock) {
 			out = append(out, c.Results()...)
@@ -142,7 +143,7 @@ func (s Situation) Results() (out []*harness.Result) {
 // Disturbs reports whether w, a warning about a result of s, is unusual there. The servers
 // of a distributed lock are other processes too, and workers that fill the CPUs wait for
 // them in any case.
-func (s Situation) Disturbs(w harness.Warning) bool {
+func (s Situation) Disturbs(w machine.Warning) bool {
 	switch {
 	case s.group.Remote:
 		return !slices.Contains([]string{"", "clipped", "others", "pressure"}, w.Kind)

@@ -6,7 +6,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-
 	"locklab/internal/stat"
 )
 
@@ -248,7 +247,7 @@ func (r Entry) ratio(i int) float64 {
 
 func (g *Group) violators() (out []Entry) {
 	for _, x := range Exclusions(g.Run) {
-		here := slices.ContainsFunc(g.Run.Results, func(r *harness.Result) bool {
+		here := slices.ContainsFunc(g.Run.Results, func(r *result.Result) bool {
 			return r.Lock.Name == x.Lock.Name && g.Remote == (r.Lock.Traits.Needs != "") && g.Axes == Axes(r.Workload)
 		})
 		if here && x.Violated > 0 {
@@ -271,12 +270,12 @@ func figure(s stat.Summary) *Figure {
 }
 
 // Quantile returns quantile q of h; nil if h has too few samples.
-func Quantile(h harness.Histogram, q, floor float64) *Figure {
+func Quantile(h result.Histogram, q, floor float64) *Figure {
 	v, ok := result.Quantile(h, q)
 	return waited(h, v, floor, ok)
 }
 
-func waited(h harness.Histogram, v, floor float64, known bool) *Figure {
+func waited(h result.Histogram, v, floor float64, known bool) *Figure {
 	if !known {
 		return nil
 	}
@@ -284,7 +283,7 @@ func waited(h harness.Histogram, v, floor float64, known bool) *Figure {
 }
 
 // moment returns p99 of the wait at a random moment; nil if h does not resolve it.
-func moment(h harness.Histogram, floor float64) *Figure {
+func moment(h result.Histogram, floor float64) *Figure {
 	_, ok := result.Quantile(h, 0.99)
 	return waited(h, h.TimeQuantile(0.99), floor, ok)
 }

@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
-
 	"locklab/internal/synthetic"
 )
 
@@ -82,7 +82,7 @@ func TestViolatorElsewhere(t *testing.T) {
 	run := synthetic.Run(5, 8, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6))
 	other := synthetic.Run(6, 1, 2, []int{8}, synthetic.Fast("b", 2e6)).Results[0]
 	other.Workload.Hold.Mean = time.Millisecond
-	other.Violations = []harness.Violation{{Rule: "liveness", Detail: "seen", Count: 1}}
+	other.Violations = []oracle.Violation{{Rule: "liveness", Detail: "seen", Count: 1}}
 	run.Results = append(run.Results, other)
 	rows := tableOf(t, run).Rows
 	if last := rows[len(rows)-1]; len(rows) != 2 || last.Lock != "b" || last.Violated != 1 || last.Results != 9 || last.Rule != "liveness" || last.Ratios[0] != nil {
@@ -126,7 +126,7 @@ func TestLongest(t *testing.T) {
 		run := synthetic.Run(5, 6, 2, []int{8}, synthetic.Fast("a", 1e6))
 		for _, r := range run.Results {
 			r.Unserved = time.Duration(c.unserved) * time.Millisecond
-			r.Wait = harness.Histogram{{Value: 1000, N: 2000}, {Value: c.wait * 1e6, N: 1}}
+			r.Wait = result.Histogram{{Value: 1000, N: 2000}, {Value: c.wait * 1e6, N: 1}}
 		}
 		if r := tableOf(t, run).Rows[0]; r.Longest.Value != float64(c.want*1e6) || r.Longest.N != 6 {
 			t.Errorf("%d ms without an acquisition and a wait of %d ms: the longest is %+v, want %d ms", c.unserved, c.wait, *r.Longest, c.want)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 )
@@ -59,7 +60,7 @@ func TestViolationsAreNeverRecommended(t *testing.T) {
 	run := synthetic.Run(3, 10, 2, []int{1, 2, 8}, synthetic.Fast("a", 9e6), synthetic.Fast("b", 2e6), synthetic.Fast(DefaultBaseline, 1e6))
 	other := synthetic.Run(4, 1, 2, []int{2}, synthetic.Fast("a", 9e6)).Results[0]
 	other.Workload.Think.Mean = time.Millisecond
-	other.Violations = []harness.Violation{{Rule: "exclusion", Detail: "seen", Count: 1}}
+	other.Violations = []oracle.Violation{{Rule: "exclusion", Detail: "seen", Count: 1}}
 	run.Results = append(run.Results, other)
 	for _, d := range Decisions(run) {
 		if d.Use != "b" || d.Fastest != "b" || slices.Contains(d.Ties, "a") {
@@ -82,7 +83,7 @@ func TestStatusesAreNeverRecommended(t *testing.T) {
 
 // TestMainSituationsOfServers: only the servers that differ most join the default ones.
 func TestMainSituationsOfServers(t *testing.T) {
-	served := func(seed uint64, set func(w *harness.Workload)) []*harness.Result {
+	served := func(seed uint64, set func(w *harness.Workload)) []*result.Result {
 		run := synthetic.Run(seed, 1, 2, []int{1, 8}, synthetic.Model{Lock: synthetic.Served("q", harness.Redis, "redis"), Rate: synthetic.Constant(900)})
 		for _, r := range run.Results {
 			set(&r.Workload)

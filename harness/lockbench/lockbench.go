@@ -140,7 +140,7 @@ func bench(b *testing.B, in *measure.Instruments, job measure.Job) {
 			b.Error(err)
 		}
 	}()
-	checked := func(res *harness.Result, err error) *harness.Result {
+	checked := func(res *result.Result, err error) *result.Result {
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -73,7 +73,7 @@ func TestScheduleRepeats(t *testing.T) {
 
 // lindley records the waits of n arrivals at one server in order, without the first, by the
 // recursion of D. Lindley, "The Theory of Queues with a Single Server", 1952.
-func lindley(a *arrivals, n int64, service func() int64, wait *result.Histogram) {
+func lindley(a *arrivals, n int64, service func() int64, wait *result.Recorder) {
 	const forming = 20_000
 	free := int64(0)
 	for i := range n {
@@ -144,7 +144,7 @@ func TestQueueingTheory(t *testing.T) {
 			}
 			t.Run(s.name, func(t *testing.T) {
 				t.Parallel()
-				var wait result.Histogram
+				var wait result.Recorder
 				for seed := range schedules[rho] {
 					a := newArrivals(harness.Rate(rho*1e9/serviceTime), harness.Poisson, math.MaxInt64, mostTimes, uint64(seed))
 					rng := machine.NewRandom(uint64(seed) + 1<<40)

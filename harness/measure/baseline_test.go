@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
@@ -117,7 +118,7 @@ func testApart(t *testing.T, s far, d *distance) {
 	leaktest.All(t)
 	rig := d.open(t)
 	const ops = 50
-	requests := func(drive func(context.Context, Limit) (*harness.Result, error)) uint64 {
+	requests := func(drive func(context.Context, Limit) (*result.Result, error)) uint64 {
 		r, err := drive(t.Context(), Limit{Ops: ops})
 		if err != nil || r.Wire == nil || r.Wire.Notifications != 0 || r.Ops != ops {
 			t.Fatalf("%+v, %v", r, err)
@@ -130,7 +131,7 @@ func testApart(t *testing.T, s far, d *distance) {
 	if got := d.Seen(s.bare); got != bare {
 		t.Fatalf("the lock itself asks for %s: %d times", s.bare, got-bare)
 	}
-	with := requests(func(ctx context.Context, limit Limit) (*harness.Result, error) {
+	with := requests(func(ctx context.Context, limit Limit) (*result.Result, error) {
 		return rig.DriveProbed(ctx, limit, func() {}, func() {})
 	})
 	if with != without || with < ops {
@@ -299,7 +300,7 @@ func TestBracket(t *testing.T) {
 		{"no first", nil, []float64{30}, 0, ""},
 	} {
 		for _, kind := range []string{"", harness.KindRedis} {
-			r := new(harness.Result)
+			r := new(result.Result)
 			r.Lock.Traits.Needs = kind
 			got, other, scale, warns := &r.Transfer, &r.RoundTrip, 1.0, c.warns
 			if kind != "" { // as many microseconds
@@ -319,7 +320,7 @@ func TestBracket(t *testing.T) {
 		}
 	}
 	for kind, most := range map[string]float64{"": 1.5, harness.KindZooKeeper: 2} {
-		r := &harness.Result{Lock: harness.Lock{Traits: harness.Traits{Needs: kind}}}
+		r := &result.Result{Lock: result.Lock{Traits: harness.Traits{Needs: kind}}}
 		bracket(r, []float64{100}, []float64{100 * most})
 		if len(r.Warnings) > 0 {
 			t.Errorf("a change of %v times: %v", most, r.Warnings)

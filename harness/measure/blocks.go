@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 )
 
 // The length of a block of local locks: with excess workers two preemption slices.
@@ -82,7 +83,7 @@ func (p *Plan) shares(c Case) bool {
 
 // measureUnit measures the cases of u in one process and calls each with every result. Cases
 // without a result are measured alone, so that the right lock gets the blame.
-func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round, serial int, each func(Case, *harness.Result, error) error) error {
+func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round, serial int, each func(Case, *result.Result, error) error) error {
 	left := slices.Clone(u)
 	if len(u) > 1 {
 		s := spec{Workload: u[0].Workload, Round: round, Seed: p.Seed + uint64(serial)<<32, Machine: known}
@@ -129,7 +130,7 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 		}
 	}()
 	for i, job := range jobs {
-		x := &sharer{blocks: harness.Blocks{Process: s.Seed}}
+		x := &sharer{blocks: result.Blocks{Process: s.Seed}}
 		all = append(all, x)
 		shared := slices.ContainsFunc(jobs[:i], func(j Job) bool { return j.At.Kind == job.At.Kind })
 		if _, err := x.open(ctx, in, job, shared); err != nil {
@@ -143,7 +144,7 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 		runtime.GC()
 		for _, i := range rng.Perm(len(all)) {
 			if pass >= s.Shared[i].Passes {
-				all[i].add(new(harness.Result))
+				all[i].add(new(result.Result))
 			} else if err := all[i].block(ctx, block(s.Workload, remote)); err != nil {
 				return err
 			}
@@ -161,11 +162,11 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 type sharer struct {
 	rig    *Rig
 	meter  *serverMeter
-	blocks harness.Blocks
+	blocks result.Blocks
 }
 
 // open sets up the lock of job and warms it up. It returns the result of the warm-up.
-func (x *sharer) open(ctx context.Context, in *Instruments, job Job, shared bool) (*harness.Result, error) {
+func (x *sharer) open(ctx context.Context, in *Instruments, job Job, shared bool) (*result.Result, error) {
 	x.meter = newServerMeter(ctx, job, shared)
 	if job.ready == nil {
 		job.ready = func() {}
@@ -197,7 +198,7 @@ func (x *sharer) close() error {
 }
 
 // drive is Rig.Drive that returns the result of a violation with an error.
-func (x *sharer) drive(ctx context.Context, limit Limit) (*harness.Result, error) {
+func (x *sharer) drive(ctx context.Context, limit Limit) (*result.Result, error) {
 	res, err := x.rig.Drive(ctx, limit)
 	if err == nil && len(res.Violations) > 0 {
 		err = errViolated
@@ -231,7 +232,7 @@ func (x *sharer) window(ctx context.Context, round int, out io.Writer) error {
 	return nil
 }
 
-func (x *sharer) add(r *harness.Result) {
+func (x *sharer) add(r *result.Result) {
 	x.blocks.Elapsed = append(x.blocks.Elapsed, int64(r.Elapsed))
 	x.blocks.Ops = append(x.blocks.Ops, r.Ops)
 	x.blocks.Handovers = append(x.blocks.Handovers, r.Handovers)

@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/stat"
 )
 
@@ -22,7 +23,7 @@ func TestBlocksAlternate(t *testing.T) {
 	other := p.Cases[0]
 	other.Workload.Workers++
 	p.Cases = append(p.Cases, open, other)
-	var alone, shared []*harness.Result
+	var alone, shared []*result.Result
 	for _, at := range measurePlan(t, p) {
 		if at.Case.Workload == p.Cases[0].Workload {
 			shared = append(shared, at.Result)
@@ -78,7 +79,7 @@ func TestSkippedPass(t *testing.T) {
 		if skipped := slices.Equal(b.Elapsed[1:3], []int64{0, 0}); !b.Valid() || len(b.Ops) != 4 || skipped != (r.Lock.Name == readers.Name) {
 			t.Errorf("%s: blocks %+v", r.Lock.Name, b)
 		}
-		if n := len(b.Ratios(all[0].Blocks, func(b *harness.Blocks) []uint64 { return b.Ops })); r != all[0] && n != 2 {
+		if n := len(b.Ratios(all[0].Blocks, func(b *result.Blocks) []uint64 { return b.Ops })); r != all[0] && n != 2 {
 			t.Errorf("%d passes of both, want 2", n)
 		}
 	}
@@ -150,13 +151,13 @@ func TestLengthOfBlocks(t *testing.T) {
 // hi-% are the ends of its 95 % interval.
 func BenchmarkShared(b *testing.B) {
 	for _, workers := range []int{1, 2, 16} {
-		measure := func(b *testing.B, locks ...*harness.Variant) []*harness.Result {
+		measure := func(b *testing.B, locks ...*harness.Variant) []*result.Result {
 			p := plan(1, locks...)
 			p.Seed = rand.Uint64()
 			for i := range p.Cases {
 				p.Cases[i].Workload = harness.Workload{Workers: workers, Hold: harness.Span{Mean: 100 * time.Nanosecond}, Warmup: 20 * time.Millisecond, Window: 250 * time.Millisecond}
 			}
-			all := make([]*harness.Result, len(locks))
+			all := make([]*result.Result, len(locks))
 			for _, at := range measurePlan(b, p) {
 				all[slices.Index(locks, at.Case.Lock)] = at.Result
 			}
@@ -166,7 +167,7 @@ func BenchmarkShared(b *testing.B) {
 			var shared, own []float64
 			for b.Loop() {
 				both, x, y := measure(b, good, readers), measure(b, readers)[0], measure(b, good)[0]
-				shared = append(shared, stat.Median(both[1].Blocks.Ratios(both[0].Blocks, func(b *harness.Blocks) []uint64 { return b.Ops })))
+				shared = append(shared, stat.Median(both[1].Blocks.Ratios(both[0].Blocks, func(b *result.Blocks) []uint64 { return b.Ops })))
 				own = append(own, float64(x.Ops)/float64(x.Elapsed)*float64(y.Elapsed)/float64(y.Ops))
 			}
 			d := stat.Paired(shared, own, 0.95)

@@ -110,9 +110,9 @@ func (r *relay) answer(ctx context.Context, in io.WriteCloser) {
 	}
 }
 
-func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload) {
+func (p *Plan) part(ctx context.Context, res *result.Result, w harness.Workload) {
 	if len(res.Ranks) == 0 { // it has reached no window
-		res.Ranks = make([]harness.Rank, 1)
+		res.Ranks = make([]result.Rank, 1)
 	}
 	r := &res.Ranks[0]
 	r.Rank, r.Ops = p.Together.options.Rank, res.Ops
@@ -121,11 +121,11 @@ func (p *Plan) part(ctx context.Context, res *harness.Result, w harness.Workload
 	res.Workload = w
 }
 
-func ranked(r *harness.Result, d *drive, holds []harness.Hold) {
+func ranked(r *result.Result, d *drive, holds []harness.Hold) {
 	now, mono := machine.ReadTogether(d.now, func() uint64 { return uint64(machine.Monotonic()) })
 	zero := int64(mono) - now
-	rank := harness.Rank{Zero: zero, Opened: zero + d.t0.at, Closed: zero + d.t1.at, Late: int64(d.late)}
-	r.Ranks = []harness.Rank{rank}
+	rank := result.Rank{Zero: zero, Opened: zero + d.t0.at, Closed: zero + d.t1.at, Late: int64(d.late)}
+	r.Ranks = []result.Rank{rank}
 	for _, h := range holds {
 		if h.Releasing < d.t0.at || h.Acquired >= d.t1.at {
 			continue
@@ -182,7 +182,7 @@ func (g *Ranks) begin(ctx context.Context, point string, exact bool, failed erro
 }
 
 // describe sets the fields of r about this process and its clock, since the last call.
-func (g *Ranks) describe(ctx context.Context, r *harness.Rank) {
+func (g *Ranks) describe(ctx context.Context, r *result.Rank) {
 	self := g.members[g.options.Rank]
 	r.Host, r.PID, r.Clock, r.Error = self.Host, self.PID, RankClockName(), -1
 	before := g.clock

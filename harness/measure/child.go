@@ -127,7 +127,7 @@ func measureAs(suite []*harness.Variant, s spec, begins <-chan int64, out io.Wri
 	return writeResult(out, res, s.Round)
 }
 
-func writeResult(out io.Writer, res *harness.Result, round int) error {
+func writeResult(out io.Writer, res *result.Result, round int) error {
 	res.Round = round
 	text, err := result.Encode(result.Record{Result: res})
 	if err == nil {
@@ -161,7 +161,7 @@ func (s *spec) jobs(suite []*harness.Variant) (jobs []Job, err error) {
 	return jobs, nil
 }
 
-func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, error) {
+func spawn(ctx context.Context, s spec, limit time.Duration) (*result.Result, error) {
 	heard, err := ask(ctx, s, limit)
 	if s.relay != nil {
 		err = s.relay.end(ctx, err)
@@ -178,7 +178,7 @@ func spawn(ctx context.Context, s spec, limit time.Duration) (*harness.Result, e
 
 // results returns the results in the output of a measuring process. The error describes a line
 // without one.
-func results(text []byte) (out []*harness.Result, bad error) {
+func results(text []byte) (out []*result.Result, bad error) {
 	for line := range bytes.Lines(bytes.TrimSpace(text)) {
 		record, err := result.Decode(bytes.TrimSpace(line))
 		switch {
@@ -194,7 +194,7 @@ func results(text []byte) (out []*harness.Result, bad error) {
 }
 
 // answered returns an error if r has another workload: an older build ignores an unknown axis.
-func (s *spec) answered(r *harness.Result) error {
+func (s *spec) answered(r *result.Result) error {
 	if r.Workload == s.Workload {
 		return nil
 	}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/harness/result"
 )
 
@@ -81,10 +80,10 @@ type tally struct {
 	left atomic.Bool
 	_    atomics.CacheLinePad
 
-	begin, end  int64         // ns since epoch, in the loop
-	hold, think harness.Spans // of timed acquisitions
-	wait        result.Histogram
-	handover    result.Histogram
+	begin, end  int64        // ns since epoch, in the loop
+	hold, think result.Spans // of timed acquisitions
+	wait        result.Recorder
+	handover    result.Recorder
 	slices      slicer
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/faultproxy"
 	"locklab/internal/stat"
 )
@@ -32,7 +33,7 @@ const (
 
 // CountTrips plays v through with the servers at, under the name key, and returns its network
 // use. The error wraps harness.ErrUnavailable if the messages cannot be read.
-func CountTrips(ctx context.Context, v *harness.Variant, at harness.Endpoint, key string) (trips *harness.Trips, err error) {
+func CountTrips(ctx context.Context, v *harness.Variant, at harness.Endpoint, key string) (trips *result.Trips, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, tripPatience, fmt.Errorf("measure: %s was not granted within %v", v.Name, tripPatience))
 	defer cancel()
 	switch {
@@ -51,7 +52,7 @@ func CountTrips(ctx context.Context, v *harness.Variant, at harness.Endpoint, ke
 			}
 		}
 	}()
-	trips = new(harness.Trips)
+	trips = new(result.Trips)
 	if err := r.alone(ctx, trips); err != nil {
 		return nil, err
 	}
@@ -109,14 +110,14 @@ func (l *legs) enough() bool {
 	return n >= most || n >= plays && mostly*n <= plays*same
 }
 
-func (l *legs) leg() harness.Leg {
+func (l *legs) leg() result.Leg {
 	if len(l.halves) == 0 {
-		return harness.Leg{}
+		return result.Leg{}
 	}
-	return harness.Leg{Halves: int(stat.Median(l.halves)), Requests: stat.Median(l.requests)}
+	return result.Leg{Halves: int(stat.Median(l.halves)), Requests: stat.Median(l.requests)}
 }
 
-func (r *dryRun) alone(ctx context.Context, t *harness.Trips) error {
+func (r *dryRun) alone(ctx context.Context, t *result.Trips) error {
 	if err := r.join(ctx); err != nil {
 		return err
 	}
@@ -233,7 +234,7 @@ func (c *contenders) next(ctx context.Context) error {
 	}
 }
 
-func (r *dryRun) behind(ctx context.Context) (_ *harness.TripsBehind, err error) {
+func (r *dryRun) behind(ctx context.Context) (_ *result.TripsBehind, err error) {
 	wait, giveUp := context.WithCancel(ctx)
 	c := &contenders{dryRun: r, granted: make(chan grant, contends)}
 	defer func() { err = errors.Join(err, c.disperse(ctx, giveUp)) }()
@@ -257,7 +258,7 @@ func (r *dryRun) behind(ctx context.Context) (_ *harness.TripsBehind, err error)
 			return nil, err
 		}
 	}
-	b := &harness.TripsBehind{Polls: 2*c.polls > c.turns}
+	b := &result.TripsBehind{Polls: 2*c.polls > c.turns}
 	if !b.Polls {
 		all := legs{c.sent, c.sent}
 		b.Queue, b.Handover, b.Unlock, b.Requests = c.queue.leg(), c.handover.leg(), c.unlock.leg(), all.leg().Requests

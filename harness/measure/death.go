@@ -226,7 +226,7 @@ func lostBy(err error) error {
 // A lockError is an error caused by the lock: it hung or crashed the process.
 type lockError struct {
 	text      string
-	violation harness.Violation
+	violation oracle.Violation
 }
 
 func (e *lockError) Error() string { return e.text }
@@ -234,7 +234,7 @@ func (e *lockError) Error() string { return e.text }
 // crashed returns the error for a measuring process that ended on its own while its lock ran.
 func crashed(err error, trace []string) error {
 	text := fmt.Sprintf("%v: %s", err, append(trace, "it said nothing")[0])
-	return &lockError{text, harness.Violation{Rule: oracle.Crash, Count: 1, Trace: trace,
+	return &lockError{text, oracle.Violation{Rule: oracle.Crash, Count: 1, Trace: trace,
 		Detail: "the lock ended the process that measured it: " + text}}
 }
 
@@ -245,6 +245,6 @@ func overdue(h heard, limit time.Duration) error {
 		return &lostError{err: fmt.Errorf("measure: the measuring process was not ready to take the lock within %v: the machine, or a server, is too busy", limit)}
 	}
 	return &lockError{fmt.Sprintf("measure: the measuring process could run for %v and did not end", limit),
-		harness.Violation{Rule: oracle.Liveness, Count: 1,
+		oracle.Violation{Rule: oracle.Liveness, Count: 1,
 			Detail: fmt.Sprintf("the process that measured the lock was killed: it could run for %v and gave no result", limit)}}
 }

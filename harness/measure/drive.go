@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -219,21 +220,21 @@ const (
 
 func long(s harness.Span) time.Duration {
 	d := 8 * s.Mean
-	for _, p := range s.Parts() {
-		d = max(d, p.Length)
+	for length := range s.Parts() {
+		d = max(d, length)
 	}
 	return d
 }
 
-func (d *drive) result() *harness.Result {
+func (d *drive) result() *result.Result {
 	job, clock := d.rig.job, d.rig.in.Clock
-	r := &harness.Result{
-		Lock: job.Lock.Describe(), Workload: job.Workload, Started: d.epoch,
+	r := &result.Result{
+		Lock: result.Describe(job.Lock), Workload: job.Workload, Started: d.epoch,
 		Elapsed:     time.Duration(d.t1.at - d.t0.at),
 		Workers:     make([]uint64, len(d.tallies)),
 		SampleEvery: d.tuning.sampleEvery,
 		Clock:       clock.Name(), ClockFloor: clock.Floor, ClockStep: clock.Step,
-		CPU: harness.CPU{Time: d.usage.User + d.usage.System, Voluntary: d.usage.Voluntary,
+		CPU: result.ClientCost{Time: d.usage.User + d.usage.System, Voluntary: d.usage.Voluntary,
 			Involuntary: d.usage.Involuntary, Allocs: d.allocs},
 		Violations: oracle.NotReturned(d.stuck, d.waited),
 	}
@@ -255,7 +256,7 @@ func (d *drive) result() *harness.Result {
 		clamped += t.wait.Clamped
 	}
 	if clamped > 0 {
-		r.Warnings = append(r.Warnings, harness.Warning{
+		r.Warnings = append(r.Warnings, machine.Warning{
 			Kind:   "clipped",
 			Text:   "some waits exceeded the histogram's 68 s and count as 68 s",
 			Remedy: "use fewer workers or a shorter hold time",

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -268,7 +268,7 @@ func TestDistinct(t *testing.T) {
 			}
 		}
 	}
-	if boot := (harness.Rank{Clock: RankClockName(), Host: "here"}).Machine(); runtime.GOOS == "linux" && len(boot) != len(a) {
+	if boot := (result.Rank{Clock: RankClockName(), Host: "here"}).Machine(); runtime.GOOS == "linux" && len(boot) != len(a) {
 		t.Errorf("the boot of the clock %q is called %q", RankClockName(), boot)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/machine"
@@ -55,7 +54,7 @@ func newSection(d *drive) *section {
 		data: newStructure(d.rig.job.Workload.Section)}
 }
 
-func (l *localLoop) drive(ctx context.Context, d *drive) *harness.Result {
+func (l *localLoop) drive(ctx context.Context, d *drive) *result.Result {
 	s := newSection(d)
 	// All memory of a worker is allocated before the window, which counts objects.
 	workers, runs := make([]*localWorker, len(d.tallies)), make([]func(*section, sync.Locker), len(d.tallies))

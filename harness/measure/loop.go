@@ -10,6 +10,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 )
 
 // queueTime forms a queue before the window of a Loop; the warm-up is for compilers.
@@ -17,7 +18,7 @@ const queueTime = 500 * time.Millisecond
 
 // measureLoop is Measure for a lock whose workers run in another process. The error wraps
 // harness.ErrUsage if they cannot run this workload.
-func measureLoop(ctx context.Context, in *Instruments, job Job) (*harness.Result, error) {
+func measureLoop(ctx context.Context, in *Instruments, job Job) (*result.Result, error) {
 	if err := errors.Join(job.Workload.Validate(), fits(job.Lock, job.Workload)); err != nil {
 		return nil, err
 	}
@@ -35,14 +36,14 @@ func measureLoop(ctx context.Context, in *Instruments, job Job) (*harness.Result
 	w := job.Workload
 	w.Warmup = min(queueTime, job.Workload.Warmup)
 	// Others' use of processors gives no warning: the workers are one of them.
-	return (&Rig{in: in, job: job}).watched(ctx, func() (*harness.Result, error) { return loopOnce(ctx, in, job, w) })
+	return (&Rig{in: in, job: job}).watched(ctx, func() (*result.Result, error) { return loopOnce(ctx, in, job, w) })
 }
 
 // loopOnce drives the workers of job's Loop with w and judges the result. A failed worker
 // is a violation; unavailable servers are an error.
-func loopOnce(ctx context.Context, in *Instruments, job Job, w harness.Workload) (*harness.Result, error) {
-	r := &harness.Result{
-		Lock: job.Lock.Describe(), Workload: job.Workload, Started: time.Now(), Workers: make([]uint64, w.Workers),
+func loopOnce(ctx context.Context, in *Instruments, job Job, w harness.Workload) (*result.Result, error) {
+	r := &result.Result{
+		Lock: result.Describe(job.Lock), Workload: job.Workload, Started: time.Now(), Workers: make([]uint64, w.Workers),
 		SampleEvery: 1, Clock: in.Clock.Name(), ClockFloor: in.Clock.Floor, ClockStep: in.Clock.Step,
 	}
 	log, err := job.Lock.Loop(ctx, job.At, job.Key, w)
@@ -53,15 +54,15 @@ func loopOnce(ctx context.Context, in *Instruments, job Job, w harness.Workload)
 	case ctx.Err() != nil, errors.Is(err, harness.ErrUsage), errors.Is(err, harness.ErrUnavailable):
 		return nil, fmt.Errorf("measure: %s: %w", job.Lock.Name, err)
 	}
-	r.Violations = []harness.Violation{{Rule: oracle.Errors, Count: 1, Detail: fmt.Sprintf("a worker stopped: %v", err)}}
+	r.Violations = []oracle.Violation{{Rule: oracle.Errors, Count: 1, Detail: fmt.Sprintf("a worker stopped: %v", err)}}
 	return r, nil
 }
 
-func judgeLoop(r *harness.Result, log *harness.LoopLog) {
+func judgeLoop(r *result.Result, log *harness.LoopLog) {
 	holds := log.Acquisitions
 	oracle.Sort(holds)
 	r.Started, r.Elapsed, r.Wire = log.Began.Add(time.Duration(log.Open)), time.Duration(log.Close-log.Open), log.Wire
-	var wait result.Histogram
+	var wait result.Recorder
 	workers := make([]*tally, len(r.Workers))
 	for i := range workers {
 		workers[i] = &tally{begin: math.MaxInt64}
@@ -86,8 +87,8 @@ func judgeLoop(r *harness.Result, log *harness.LoopLog) {
 	r.Violations = oracle.Overlaps(holds, r.Lock.Traits.Permits)
 }
 
-func byMessages(err error) harness.Warning {
-	return harness.Warning{
+func byMessages(err error) machine.Warning {
+	return machine.Warning{
 		Kind:   "messages",
 		Text:   fmt.Sprintf("the workers do not run in the process of the lock, so messages to it are in every time: %v", err),
 		Remedy: "compare it with locks of the same process only, or leave out the axis that its process does not know",

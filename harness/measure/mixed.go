@@ -8,6 +8,7 @@ import (
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -60,7 +61,7 @@ func newMixedLoop(r *Rig) *mixedLoop {
 
 func (l *mixedLoop) close() error { return nil }
 
-func (l *mixedLoop) drive(ctx context.Context, d *drive) *harness.Result {
+func (l *mixedLoop) drive(ctx context.Context, d *drive) *result.Result {
 	before, audited, _ := l.audit()
 	workers := make([]*mixedWorker, len(d.tallies))
 	for i, t := range d.tallies {

@@ -15,7 +15,7 @@ func openly(workers int, rate harness.Rate, hold time.Duration) harness.Workload
 }
 
 // checkArrivals requires no violation, and checks that the arrivals fit the rate within five Poisson deviations.
-func checkArrivals(t *testing.T, r *harness.Result) {
+func checkArrivals(t *testing.T, r *result.Result) {
 	t.Helper()
 	if r.Open == nil || len(r.Violations) > 0 {
 		t.Fatalf("arrivals %+v, violations %v", r.Open, r.Violations)
@@ -26,7 +26,7 @@ func checkArrivals(t *testing.T, r *harness.Result) {
 	}
 }
 
-func checkUnowned(t *testing.T, r *harness.Result) {
+func checkUnowned(t *testing.T, r *result.Result) {
 	t.Helper()
 	if len(r.Owners) > 0 || len(r.Slices) > 0 || r.Handovers > 0 || len(r.Handover) > 0 || r.Unserved > 0 {
 		t.Errorf("it tells the workers of an open loop apart: %d owners, %d slices, %d handovers", len(r.Owners), len(r.Slices), r.Handovers)
@@ -45,7 +45,7 @@ func checkUnowned(t *testing.T, r *harness.Result) {
 	}
 }
 
-func kindsOf(r *harness.Result) (kinds []string) {
+func kindsOf(r *result.Result) (kinds []string) {
 	for _, w := range r.Warnings {
 		kinds = append(kinds, w.Kind)
 	}
@@ -103,7 +103,7 @@ func (m *timed) Unlock() { m.shortest = min(m.shortest, time.Since(m.granted)); 
 // TestOverload: a lock at five times its capacity grants what it can; others count as waits.
 func TestOverload(t *testing.T) {
 	w := openly(4, 5_000, time.Millisecond)
-	check := func(r *harness.Result, hold time.Duration) {
+	check := func(r *result.Result, hold time.Duration) {
 		t.Helper()
 		checkArrivals(t, r)
 		// It grants as many as there are holds in the window, plus a partial one.
@@ -128,7 +128,7 @@ func TestOverload(t *testing.T) {
 	check(measureOpen(t, new(shelf), w), min(lock.shortest, 950*time.Microsecond))
 }
 
-func measureOpen(t *testing.T, s *shelf, w harness.Workload) *harness.Result {
+func measureOpen(t *testing.T, s *shelf, w harness.Workload) *result.Result {
 	t.Helper()
 	return measureJob(t, Job{Lock: s.variant(harness.Traits{Fenced: true}), Workload: w, Seed: 1, Patience: time.Second})
 }
@@ -153,21 +153,21 @@ func TestOpenRemote(t *testing.T) {
 func TestLoadDoubts(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		spoil func(r *harness.Result)
+		spoil func(r *result.Result)
 		want  []string
 	}{
-		{"sound", func(*harness.Result) {}, nil},
-		{"a few late", func(r *harness.Result) { r.Open.Late = 10 }, nil},
-		{"too few workers", func(r *harness.Result) { r.Open.Late = 11 }, []string{"pool"}},
-		{"does not keep up", func(r *harness.Result) { r.Ops, r.Open.Backlog, r.Open.Late = 940, 60, 900 }, []string{"overload"}},
-		{"just keeps up", func(r *harness.Result) { r.Ops, r.Open.Backlog = 960, 40 }, nil},
-		{"cut short by the end", func(r *harness.Result) { r.Ops, r.Open.Backlog = 940, 10 }, nil},
-		{"drops the rest", func(r *harness.Result) { r.Ops, r.Open.Backlog, r.Open.Dropped = 500, 20, 480 }, nil},
-		{"late by itself", func(r *harness.Result) { r.Open.Lag99 = 600e3 }, []string{"pacing"}},
-		{"no arrivals", func(r *harness.Result) { r.Open.Offered, r.Ops = 0, 0 }, nil},
+		{"sound", func(*result.Result) {}, nil},
+		{"a few late", func(r *result.Result) { r.Open.Late = 10 }, nil},
+		{"too few workers", func(r *result.Result) { r.Open.Late = 11 }, []string{"pool"}},
+		{"does not keep up", func(r *result.Result) { r.Ops, r.Open.Backlog, r.Open.Late = 940, 60, 900 }, []string{"overload"}},
+		{"just keeps up", func(r *result.Result) { r.Ops, r.Open.Backlog = 960, 40 }, nil},
+		{"cut short by the end", func(r *result.Result) { r.Ops, r.Open.Backlog = 940, 10 }, nil},
+		{"drops the rest", func(r *result.Result) { r.Ops, r.Open.Backlog, r.Open.Dropped = 500, 20, 480 }, nil},
+		{"late by itself", func(r *result.Result) { r.Open.Lag99 = 600e3 }, []string{"pacing"}},
+		{"no arrivals", func(r *result.Result) { r.Open.Offered, r.Ops = 0, 0 }, nil},
 	} {
-		r := &harness.Result{Workload: harness.Workload{Workers: 8, Rate: 1000}, Elapsed: time.Second, Ops: 1000,
-			Wait: harness.Histogram{{Value: 1e6, N: 1000}}, Open: &harness.OpenLoop{Offered: 1000, Span: time.Second, Lag99: 1e3}}
+		r := &result.Result{Workload: harness.Workload{Workers: 8, Rate: 1000}, Elapsed: time.Second, Ops: 1000,
+			Wait: result.Histogram{{Value: 1e6, N: 1000}}, Open: &result.OpenLoop{Offered: 1000, Span: time.Second, Lag99: 1e3}}
 		c.spoil(r)
 		if r.Warnings = loadDoubts(r); !slices.Equal(kindsOf(r), c.want) {
 			t.Errorf("%s: %v, want %v", c.name, r.Warnings, c.want)

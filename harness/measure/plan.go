@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 )
 
 // A Case is one lock under one workload.
@@ -23,7 +25,7 @@ type Case struct {
 }
 
 // Site returns the servers that the case needs.
-func (c Case) Site() harness.Site { return c.Lock.Traits.Site(c.Workload) }
+func (c Case) Site() Site { return SiteOf(c.Lock.Traits, c.Workload) }
 
 // Name returns the case's benchmark name, such as "lock=mcs/workers=8/hold=100ns".
 func (c Case) Name() string {
@@ -38,12 +40,12 @@ func (c Case) Name() string {
 type Plan struct {
 	Cases     []Case
 	Rounds    int
-	Seed      uint64                            // of the order and of the workers' random spans
-	RunID     string                            // names this run's locks on the servers
-	Endpoints map[harness.Site]harness.Endpoint // for the remote locks among Cases
+	Seed      uint64                    // of the order and of the workers' random spans
+	RunID     string                    // names this run's locks on the servers
+	Endpoints map[Site]harness.Endpoint // for the remote locks among Cases
 
 	// Trips are the counted trips of the remote locks, by name, for the results.
-	Trips map[string]*harness.Trips
+	Trips map[string]*result.Trips
 
 	// OpenEvery, if more than 1, limits open loops to the first of every OpenEvery rounds.
 	OpenEvery int
@@ -114,8 +116,8 @@ type Progress struct {
 	Rounds      int // current plan
 	Done, Total int // cases, over all rounds, including those of an earlier run
 	Left        time.Duration
-	Result      *harness.Result // of Case; nil before it is measured, and if it was lost
-	Lost        error           // the reason why the processes that measured Case gave no result
+	Result      *result.Result // of Case; nil before it is measured, and if it was lost
+	Lost        error          // the reason why the processes that measured Case gave no result
 }
 
 // maxLost consecutive cases without a result end a run: the cases are not the cause.
@@ -160,7 +162,7 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error, builds ...B
 				}
 				by.exe = builds[b].Path
 				serial := (round*len(units)+k)*len(builds) + b
-				err := by.measureUnit(ctx, u, known, round, serial, func(c Case, res *harness.Result, err error) error {
+				err := by.measureUnit(ctx, u, known, round, serial, func(c Case, res *result.Result, err error) error {
 					if at.Lost = lostBy(err); err != nil && at.Lost == nil {
 						return errors.Join(ctx.Err(), err)
 					}
@@ -199,7 +201,7 @@ func (p *Plan) due(c Case, round int) bool { return p.RoundsOf(c, round+1) > p.R
 
 func (p *Plan) has(c Case, round int) bool { return p.Done != nil && p.Done(c, round) }
 
-func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
+func (p *Plan) measureTwice(ctx context.Context, c Case, known calibration, round, serial int) (*result.Result, error) {
 	res, err := p.measure(ctx, c, known, round, serial)
 	first, lost := errors.AsType[*lostError](err)
 	if !lost || !first.again || ctx.Err() != nil || p.Together != nil {
@@ -218,7 +220,7 @@ func (p *Plan) order(round, n int) []int {
 	return rand.New(rand.NewPCG(p.Seed, uint64(round))).Perm(n)
 }
 
-func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, serial int) (*harness.Result, error) {
+func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, serial int) (*result.Result, error) {
 	s := spec{
 		Lock: c.Lock.Name, Workload: c.Workload.Part(0), Round: round, Seed: p.Seed + uint64(serial)<<32,
 		Key: fmt.Sprintf("%s-%d", p.RunID, serial), Machine: known, exe: p.exe,
@@ -234,8 +236,8 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 	res, err := spawn(ctx, s, 4*c.estimate(1)+cmp.Or(p.Patience, time.Minute))
 	if fault, ok := errors.AsType[*lockError](err); ok {
 		// A lock that hangs or ends its process is a finding, not the end of the run.
-		res, err = &harness.Result{Lock: c.Lock.Describe(), Workload: c.Workload, Round: round,
-			Started: time.Now(), Violations: []harness.Violation{fault.violation}}, nil
+		res, err = &result.Result{Lock: result.Describe(c.Lock), Workload: c.Workload, Round: round,
+			Started: time.Now(), Violations: []oracle.Violation{fault.violation}}, nil
 	}
 	if res != nil && p.Together != nil {
 		p.part(ctx, res, c.Workload)
@@ -256,7 +258,7 @@ func (p *Plan) Needs() []string {
 }
 
 // Sites returns the servers that the plan's cases need, each once.
-func (p *Plan) Sites() []harness.Site { return eachOnce(p, Case.Site) }
+func (p *Plan) Sites() []Site { return eachOnce(p, Case.Site) }
 
 // Locks returns the locks of the plan, each once.
 func (p *Plan) Locks() []*harness.Variant {

@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"locklab/harness"
+	"locklab/harness/result"
 )
 
 // Limits of a race.
@@ -20,7 +20,7 @@ const (
 type Race struct {
 	// Reference, if not nil, reports whether others are compared with a lock: it takes part in
 	// all passes.
-	Reference func(harness.Lock) bool
+	Reference func(result.Lock) bool
 
 	slow map[string]int // the number of the latest such rounds in a row, by case
 }
@@ -44,16 +44,16 @@ func (r Race) passes(u unit) []int {
 }
 
 // count adds a round: the results of one process.
-func (r Race) count(round []*harness.Result) {
-	compete := slices.DeleteFunc(slices.Clone(round), func(x *harness.Result) bool {
+func (r Race) count(round []*result.Result) {
+	compete := slices.DeleteFunc(slices.Clone(round), func(x *result.Result) bool {
 		return x.Blocks == nil || !x.Blocks.Valid() || !x.Lock.Status.Competes() || x.Lock.Traits.Permits > 1 || x.Lock.Traits.Needs != ""
 	})
 	if len(compete) == 0 {
 		return
 	}
-	rate := func(x *harness.Result) float64 { return float64(x.Ops) / float64(x.Elapsed) }
-	ops := func(b *harness.Blocks) []uint64 { return b.Ops }
-	fastest := slices.MaxFunc(compete, func(a, b *harness.Result) int { return cmp.Compare(rate(a), rate(b)) })
+	rate := func(x *result.Result) float64 { return float64(x.Ops) / float64(x.Elapsed) }
+	ops := func(b *result.Blocks) []uint64 { return b.Ops }
+	fastest := slices.MaxFunc(compete, func(a, b *result.Result) int { return cmp.Compare(rate(a), rate(b)) })
 	for _, x := range compete {
 		name := "lock=" + x.Lock.Name + "/" + x.Workload.Name()
 		ratios := x.Blocks.Ratios(fastest.Blocks, ops)

@@ -4,14 +4,15 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/result"
 )
 
 func TestRace(t *testing.T) {
 	w := harness.Workload{Workers: 2, Window: 120e6} // six passes
-	round := func(rates ...uint64) (all []*harness.Result) {
+	round := func(rates ...uint64) (all []*result.Result) {
 		for i, rate := range rates {
-			b := &harness.Blocks{Elapsed: []int64{5, 0, 5}, Ops: []uint64{5 * rate, 0, 5 * rate}, Handovers: make([]uint64, 3)}
-			all = append(all, &harness.Result{Lock: harness.Lock{Name: string(rune('a' + i))}, Workload: w, Ops: rate, Elapsed: 1, Blocks: b})
+			b := &result.Blocks{Elapsed: []int64{5, 0, 5}, Ops: []uint64{5 * rate, 0, 5 * rate}, Handovers: make([]uint64, 3)}
+			all = append(all, &result.Result{Lock: result.Lock{Name: string(rune('a' + i))}, Workload: w, Ops: rate, Elapsed: 1, Blocks: b})
 		}
 		return all
 	}
@@ -24,18 +25,18 @@ func TestRace(t *testing.T) {
 	}
 	for _, tt := range []struct {
 		name   string
-		rounds [][]*harness.Result
+		rounds [][]*result.Result
 		stays  string
 		want   [4]int
 	}{
-		{"far slower", [][]*harness.Result{slow, slow, slow}, "", [4]int{7, 1, 7, 7}},
-		{"a reference", [][]*harness.Result{slow, slow, slow}, "b", [4]int{6, 6, 6, 6}},
-		{"a control is no lock", [][]*harness.Result{control, control, control}, "", [4]int{7, 1, 7, 7}},
-		{"distributed", [][]*harness.Result{remote, remote, remote}, "", [4]int{6, 6, 6, 6}},
-		{"no progress", [][]*harness.Result{round(0, 0, 0, 0)}, "", [4]int{6, 6, 6, 6}},
-		{"half in one block", [][]*harness.Result{slow, slow, once, slow, slow}, "", [4]int{6, 6, 6, 6}},
+		{"far slower", [][]*result.Result{slow, slow, slow}, "", [4]int{7, 1, 7, 7}},
+		{"a reference", [][]*result.Result{slow, slow, slow}, "b", [4]int{6, 6, 6, 6}},
+		{"a control is no lock", [][]*result.Result{control, control, control}, "", [4]int{7, 1, 7, 7}},
+		{"distributed", [][]*result.Result{remote, remote, remote}, "", [4]int{6, 6, 6, 6}},
+		{"no progress", [][]*result.Result{round(0, 0, 0, 0)}, "", [4]int{6, 6, 6, 6}},
+		{"half in one block", [][]*result.Result{slow, slow, once, slow, slow}, "", [4]int{6, 6, 6, 6}},
 	} {
-		r := Race{func(l harness.Lock) bool { return l.Name == tt.stays }, make(map[string]int)}
+		r := Race{func(l result.Lock) bool { return l.Name == tt.stays }, make(map[string]int)}
 		for _, all := range tt.rounds {
 			r.count(all)
 		}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 )
 
 // RankOptions identifies this rank and the meeting point.
@@ -167,7 +168,7 @@ func (m Rank) complete(rank int) (Rank, error) {
 }
 
 func distinct(members []Rank) []Rank {
-	machine := func(m Rank) string { return harness.Rank{Host: m.Host, Clock: m.Clock}.Machine() }
+	machine := func(m Rank) string { return result.Rank{Host: m.Host, Clock: m.Clock}.Machine() }
 	out := slices.Clone(members)
 	for i, m := range members {
 		if machine(m) != m.Host && slices.ContainsFunc(members, func(n Rank) bool { return n.Host == m.Host && machine(n) != machine(m) }) {

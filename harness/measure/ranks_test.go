@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 )
 
 // A fileLock is a remote lock without a server: flock(2) on a file named by the key.
@@ -92,13 +93,13 @@ func measureRanks(ctx context.Context, t *testing.T, v *harness.Variant, w harne
 	runTogether(w.Ranks, func(rank int) {
 		c := Case{Lock: v, Workload: w}
 		p := &Plan{Cases: []Case{c}, Rounds: 1, Seed: 1, RunID: "x", Together: group[rank],
-			Endpoints: map[harness.Site]harness.Endpoint{c.Site(): {Kind: harness.KindRedis, Addrs: [][]string{{dir}}}}}
+			Endpoints: map[Site]harness.Endpoint{c.Site(): {Kind: harness.KindRedis, Addrs: [][]string{{dir}}}}}
 		errs[rank] = p.Run(ctx, func(at Progress) error { last[rank] = at; return nil })
 	})
 	return last, errs
 }
 
-func checkPart(t *testing.T, rank int, r *harness.Result, w harness.Workload) {
+func checkPart(t *testing.T, rank int, r *result.Result, w harness.Workload) {
 	t.Helper()
 	k := r.Ranks[0]
 	first, want := w.Share(rank)
@@ -199,7 +200,7 @@ func TestRanksLocal(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	alone := Case{Lock: shared, Workload: workload(2)}
-	p = &Plan{Cases: []Case{alone}, Rounds: 1, Together: new(Ranks), Endpoints: map[harness.Site]harness.Endpoint{alone.Site(): {}}}
+	p = &Plan{Cases: []Case{alone}, Rounds: 1, Together: new(Ranks), Endpoints: map[Site]harness.Endpoint{alone.Site(): {}}}
 	if err := p.Validate(); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "not shared by ranks") {
 		t.Errorf("%v", err)
 	}

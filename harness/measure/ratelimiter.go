@@ -5,8 +5,8 @@ import (
 	"time"
 
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
 
@@ -31,7 +31,7 @@ type arrivalLog struct {
 	gone          []int64 // times of drops shortly before the window was to end, or later
 	passed        int64   // number of earlier drops
 	left          []int64 // intended starts of taken samples that had not begun at the end of the drive
-	lag           result.Histogram
+	lag           result.Recorder
 
 	latest, index int64 // greatest delay of an arrival, in ns, and its index
 }
@@ -155,7 +155,7 @@ func (p *rateLimiter) sleep(ahead int64) {
 }
 
 // outcome returns the result of d, whose workers have returned or are stuck.
-func (d *drive) outcome() *harness.Result {
+func (d *drive) outcome() *result.Result {
 	if d.load == nil || len(d.stuck) > 0 {
 		return d.result()
 	}
@@ -168,17 +168,17 @@ func (d *drive) outcome() *harness.Result {
 
 // settle returns the outcome of the arrivals of d, whose workers have returned. It adds the
 // waits of arrivals that no worker took to a tally, up to the end of the window.
-func (d *drive) settle() *harness.OpenLoop {
+func (d *drive) settle() *result.OpenLoop {
 	l := d.load
 	end := d.t1.at - l.began
 	last, due := l.before(min(l.to, end)), l.before(end) // arrivals that count, and all
-	o := &harness.OpenLoop{Offered: uint64(last - l.before(l.from)), Span: time.Duration(l.to - l.from)}
+	o := &result.OpenLoop{Offered: uint64(last - l.before(l.from)), Span: time.Duration(l.to - l.from)}
 	if d.limit.Ops > 0 {
 		last, due = l.total, l.total
 		o.Offered, o.Span = uint64(l.total), time.Duration(l.at(l.total-1)+1)
 	}
 	gone := int64(0)
-	var lag harness.Histogram
+	var lag result.Histogram
 	for _, p := range d.load.limiters {
 		o.Late += p.late
 		o.Dropped += p.dropped
@@ -245,7 +245,7 @@ const (
 
 const fewWaiting = 10
 
-func loadDoubts(r *harness.Result) (ws []harness.Warning) {
+func loadDoubts(r *result.Result) (ws []machine.Warning) {
 	o := r.Open
 	offered, achieved := float64(o.Offered)/o.Span.Seconds(), float64(r.Ops)/r.Elapsed.Seconds()
 	late := fmt.Sprintf("%.1f %% of the arrivals found all %s busy, and %d of them at a time",
@@ -254,21 +254,21 @@ func loadDoubts(r *harness.Result) (ws []harness.Warning) {
 	case o.Offered == 0 || r.Elapsed <= 0:
 		return nil
 	case achieved < leastServed*offered && o.Backlog > fewWaiting && o.Dropped == 0:
-		ws = append(ws, harness.Warning{
+		ws = append(ws, machine.Warning{
 			Kind: "overload",
 			Text: numfmt.Plain(fmt.Sprintf("the lock was asked for %s and granted %s; %d acquisitions were waiting at the end, and %s: waits grow with the window",
 				numfmt.PerSecond(offered), numfmt.PerSecond(achieved), o.Backlog, late)),
 			Remedy: "compare its waits at lower rates only; if more workers raise the rate that it grants, the workers were the limit",
 		})
 	case float64(o.Late) > mostLate*float64(o.Offered):
-		ws = append(ws, harness.Warning{
+		ws = append(ws, machine.Warning{
 			Kind:   "pool",
 			Text:   "the loop was not open: " + late + "; their waits count from when they were meant to begin, but the lock did not see them then",
 			Remedy: "use more --workers, or a lower --rate",
 		})
 	}
 	if p99 := r.Wait.Quantile(0.99); o.Lag99 > mostLag*p99 && r.Wait.Count() > 0 {
-		ws = append(ws, harness.Warning{
+		ws = append(ws, machine.Warning{
 			Kind: "pacing",
 			Text: numfmt.Plain(fmt.Sprintf("1 in 100 requests began more than %s after it was meant to although a worker was free; p99 of the waits is %s",
 				numfmt.Nanos(o.Lag99), numfmt.Nanos(p99))),

@@ -63,10 +63,13 @@ func closeAll[C interface {
 	return errors.Join(errs...)
 }
 
+// A Counter counts what a [harness.Remote] sent and received on behalf of its lock.
+type Counter interface{ Counts() harness.Counts }
+
 // counts returns the messages of all clients, and whether they are counted.
 func (l *remoteLoop) counts() (total harness.Counts, ok bool) {
 	for _, r := range l.remotes {
-		c, ok := r.(harness.Counter)
+		c, ok := r.(Counter)
 		if !ok {
 			return harness.Counts{}, false
 		}
@@ -75,7 +78,7 @@ func (l *remoteLoop) counts() (total harness.Counts, ok bool) {
 	return total, true
 }
 
-func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
+func (l *remoteLoop) drive(ctx context.Context, d *drive) *result.Result {
 	s := &remoteSection{alone: d.rig.job.Lock.Traits.Permits <= 1}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -110,7 +113,7 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *harness.Result {
 	return r
 }
 
-func (l *remoteLoop) judge(r *harness.Result, d *drive, s *remoteSection, workers []*remoteWorker) {
+func (l *remoteLoop) judge(r *result.Result, d *drive, s *remoteSection, workers []*remoteWorker) {
 	var holds []oracle.Hold
 	var failed int
 	var first error
@@ -133,7 +136,7 @@ func (l *remoteLoop) judge(r *harness.Result, d *drive, s *remoteSection, worker
 		r.Violations = append(r.Violations, oracle.Tokens(holds, permits)...)
 	}
 	if failed > 0 {
-		r.Violations = append(r.Violations, harness.Violation{Rule: oracle.Errors, Count: uint64(failed),
+		r.Violations = append(r.Violations, oracle.Violation{Rule: oracle.Errors, Count: uint64(failed),
 			Detail: fmt.Sprintf("a worker stopped: %v", first)})
 	}
 	if r.Workload.Reads == 0 && d.load == nil {
@@ -142,8 +145,8 @@ func (l *remoteLoop) judge(r *harness.Result, d *drive, s *remoteSection, worker
 }
 
 // owners adds the holds' owners and the idle times between to r, unless several may hold.
-func owners(r *harness.Result, holds []oracle.Hold, from, to int64) {
-	var handover, wait result.Histogram
+func owners(r *result.Result, holds []oracle.Hold, from, to int64) {
+	var handover, wait result.Recorder
 	for i, h := range holds {
 		if h.Acquired < from || h.Acquired >= to {
 			continue

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 )
 
 // A shelf is a remote lock without a server: a channel with one element per permit, shared
@@ -88,7 +89,7 @@ func (l *shelfLease) Done() <-chan struct{}       { return nil }
 func (l *shelfLease) Err() error                  { return nil }
 func (l *shelfLease) Deadline() (time.Time, bool) { return time.Time{}, false }
 
-func measureRemote(t *testing.T, s *shelf, traits harness.Traits) *harness.Result {
+func measureRemote(t *testing.T, s *shelf, traits harness.Traits) *result.Result {
 	t.Helper()
 	w := harness.Workload{Workers: 4, Clients: 2, Hold: harness.Span{Mean: 100 * time.Microsecond}, Think: harness.Span{Mean: 20 * time.Microsecond},
 		Warmup: time.Millisecond, Window: 80 * time.Millisecond}
@@ -191,7 +192,7 @@ func (b *loan) Unlock(context.Context) error {
 	return nil
 }
 
-func measureReads(t *testing.T, l *library, percent int) *harness.Result {
+func measureReads(t *testing.T, l *library, percent int) *result.Result {
 	t.Helper()
 	l.session = func() harness.Session { return l }
 	v := l.variant(harness.Traits{ReadWrite: true, Fenced: true})

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -89,7 +90,7 @@ type Rig struct {
 
 // A loop uses the lock with the rig's workers.
 type loop interface {
-	drive(ctx context.Context, d *drive) *harness.Result
+	drive(ctx context.Context, d *drive) *result.Result
 	close() error
 }
 
@@ -168,7 +169,7 @@ func fits(v *harness.Variant, w harness.Workload) error {
 //
 // The clients of an open loop meet before the first drive, in acquisitions one after another: a
 // client opens connections at its first wait, which would dominate a short window.
-func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
+func (r *Rig) Drive(ctx context.Context, limit Limit) (*result.Result, error) {
 	if w := r.job.Workload; r.drives == 0 && r.job.Lock.Remote != nil && w.Rate > 0 {
 		if res, err := r.drive(ctx, Limit{Ops: meetingsEach * int64(w.Workers), closed: true}); err != nil || len(res.Violations) > 0 {
 			return res, err
@@ -180,7 +181,7 @@ func (r *Rig) Drive(ctx context.Context, limit Limit) (*harness.Result, error) {
 // meetingsEach is the number of acquisitions of a worker before the first drive.
 const meetingsEach = 2
 
-func (r *Rig) drive(ctx context.Context, limit Limit) (*harness.Result, error) {
+func (r *Rig) drive(ctx context.Context, limit Limit) (*result.Result, error) {
 	if r.dead {
 		return nil, fmt.Errorf("measure: workers are stuck in %s", r.job.Lock.Name)
 	}
@@ -233,7 +234,7 @@ func (j *Job) steady() time.Duration {
 }
 
 // Measure sets up job in this process, warms it up, measures it and closes it.
-func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, error) {
+func Measure(ctx context.Context, in *Instruments, job Job) (*result.Result, error) {
 	if job.Lock.Loop == nil {
 		return measureHere(ctx, in, job)
 	}
@@ -248,7 +249,7 @@ func Measure(ctx context.Context, in *Instruments, job Job) (*harness.Result, er
 	return res, err
 }
 
-func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Result, err error) {
+func measureHere(ctx context.Context, in *Instruments, job Job) (res *result.Result, err error) {
 	x := new(sharer)
 	defer func() { err = cmp.Or(err, x.close()) }()
 	res, err = x.open(ctx, in, job, false)
@@ -261,9 +262,9 @@ func measureHere(ctx context.Context, in *Instruments, job Job) (res *harness.Re
 	return x.rig.window(ctx, x.meter)
 }
 
-func (r *Rig) window(ctx context.Context, servers *serverMeter) (*harness.Result, error) {
+func (r *Rig) window(ctx context.Context, servers *serverMeter) (*result.Result, error) {
 	r.servers = servers
-	res, err := r.watched(ctx, func() (*harness.Result, error) {
+	res, err := r.watched(ctx, func() (*result.Result, error) {
 		return r.Drive(ctx, Limit{Window: r.job.Workload.Window, Steady: r.job.steady(), together: r.job.together})
 	})
 	if err != nil {
@@ -275,10 +276,10 @@ func (r *Rig) window(ctx context.Context, servers *serverMeter) (*harness.Result
 }
 
 // watched returns the result of drive with what the machine did meanwhile.
-func (r *Rig) watched(ctx context.Context, drive func() (*harness.Result, error)) (*harness.Result, error) {
+func (r *Rig) watched(ctx context.Context, drive func() (*result.Result, error)) (*result.Result, error) {
 	runtime.GC()
-	var seen harness.Noise
-	res, err := r.probed(ctx, func() (*harness.Result, error) {
+	var seen machine.Noise
+	res, err := r.probed(ctx, func() (*result.Result, error) {
 		noise := machine.Watch()
 		res, err := drive()
 		seen = noise.Stop()
@@ -297,16 +298,16 @@ func (r *Rig) watched(ctx context.Context, drive func() (*harness.Result, error)
 // minOverlap is the least share of the window with all workers for a valid result.
 const minOverlap = 0.95
 
-func doubts(r *harness.Result) (ws []harness.Warning) {
+func doubts(r *result.Result) (ws []machine.Warning) {
 	if r.Overlap < minOverlap {
-		ws = append(ws, harness.Warning{
+		ws = append(ws, machine.Warning{
 			Kind:   "overlap",
 			Text:   fmt.Sprintf("all workers ran together for only %.0f %% of the window", 100*r.Overlap),
 			Remedy: "use a longer --duration, and check the run's errors",
 		})
 	}
 	if r.Elapsed > 2*r.Workload.Window+50*time.Millisecond {
-		ws = append(ws, harness.Warning{
+		ws = append(ws, machine.Warning{
 			Kind:   "late",
 			Text:   "a window lasted more than twice as long as asked: the coordinator got no CPU",
 			Remedy: "use a machine with more processors, or fewer workers",

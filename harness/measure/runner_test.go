@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 )
 
 // The locks of these tests: one that works, and one for every promise that can be violated.
@@ -110,22 +112,22 @@ func openRig(t *testing.T, job Job) *Rig {
 	return rig
 }
 
-func measureJob(t *testing.T, job Job) *harness.Result {
+func measureJob(t *testing.T, job Job) *result.Result {
 	t.Helper()
 	r, err := Measure(t.Context(), instruments(), job)
 	requireNoError(t, err)
 	return r
 }
 
-func requireViolation(t *testing.T, r *harness.Result, rule string) {
+func requireViolation(t *testing.T, r *result.Result, rule string) {
 	t.Helper()
-	if !slices.ContainsFunc(r.Violations, func(v harness.Violation) bool { return v.Rule == rule }) {
+	if !slices.ContainsFunc(r.Violations, func(v oracle.Violation) bool { return v.Rule == rule }) {
 		t.Errorf("%s: violations %v, want %s", r.Lock.Name, r.Violations, rule)
 	}
 }
 
 // measureLocal measures again if a busy machine did not run the workers.
-func measureLocal(t *testing.T, v *harness.Variant, w harness.Workload) (res *harness.Result) {
+func measureLocal(t *testing.T, v *harness.Variant, w harness.Workload) (res *result.Result) {
 	t.Helper()
 	for range 5 {
 		res = measureJob(t, Job{Lock: v, Workload: w, Seed: 1, Patience: time.Second})
@@ -193,7 +195,7 @@ func TestGarbage(t *testing.T) {
 	}
 }
 
-func checkSound(t *testing.T, r *harness.Result) {
+func checkSound(t *testing.T, r *result.Result) {
 	t.Helper()
 	if len(r.Violations) > 0 {
 		t.Fatalf("violations %v", r.Violations)

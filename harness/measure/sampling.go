@@ -8,6 +8,7 @@ import (
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -148,7 +149,7 @@ func (s *slicer) count(at int64, n uint64) {
 	}
 }
 
-func addSlices(r *harness.Result, workers []*slicer) {
+func addSlices(r *result.Result, workers []*slicer) {
 	if len(workers) == 0 || workers[0].counts == nil {
 		return
 	}
@@ -163,7 +164,7 @@ func addSlices(r *harness.Result, workers []*slicer) {
 }
 
 // loopSlices adds the slices of a window from from to r, by the holds of each worker in order.
-func loopSlices(r *harness.Result, holds []oracle.Hold, from int64) {
+func loopSlices(r *result.Result, holds []oracle.Hold, from int64) {
 	if len(r.Workers) < 2 || r.Elapsed < harness.SliceLength {
 		return
 	}

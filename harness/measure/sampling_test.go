@@ -148,7 +148,7 @@ func TestSlices(t *testing.T) {
 	} {
 		ws[x.worker].count(x.at, x.n)
 	}
-	r := &harness.Result{Workers: make([]uint64, 2)}
+	r := &result.Result{Workers: make([]uint64, 2)}
 	addSlices(r, ws)
 	if want := []uint32{3, 0, 3, math.MaxUint32, 4, 0}; !slices.Equal(r.Slices, want) {
 		t.Errorf("slices %v, want %v", r.Slices, want)
@@ -202,7 +202,7 @@ func TestSlicerReadsSeldom(t *testing.T) {
 	new(slicer).add(1, true) // counts nothing
 }
 
-func inSlices(r *harness.Result) (n uint64) {
+func inSlices(r *result.Result) (n uint64) {
 	for _, k := range r.Slices {
 		n += uint64(k)
 	}
@@ -210,7 +210,7 @@ func inSlices(r *harness.Result) (n uint64) {
 }
 
 // fewer reports whether n is under half of r's acquisitions in the planned window.
-func fewer(r *harness.Result, n uint64, window time.Duration) bool {
+func fewer(r *result.Result, n uint64, window time.Duration) bool {
 	underway := uint64(len(r.Workers) * 2 * maxBatch)
 	return 2*(n+underway)*uint64(r.Elapsed) < r.Ops*uint64(window)
 }
@@ -239,7 +239,7 @@ func TestSlicesOfOthers(t *testing.T) {
 			t.Errorf("%s: slices have %d, the window has %d in %v", name, n, r.Ops, r.Elapsed)
 		}
 	}
-	r := &harness.Result{Workers: make([]uint64, 2), Elapsed: 45 * time.Millisecond}
+	r := &result.Result{Workers: make([]uint64, 2), Elapsed: 45 * time.Millisecond}
 	loopSlices(r, []oracle.Hold{{Worker: 0, Releasing: 9 * ms}, {Worker: 1, Releasing: 10 * ms}, {Worker: 1, Releasing: 29 * ms},
 		{Worker: 1, Releasing: 30 * ms}, {Worker: 0, Releasing: 31 * ms}, {Worker: 1, Releasing: 51 * ms}}, 10*ms)
 	if want := []uint32{0, 2, 1, 1}; !slices.Equal(r.Slices, want) || r.Unserved != 24*time.Millisecond {

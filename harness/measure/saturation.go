@@ -197,7 +197,7 @@ func probeWindowOf(w harness.Workload) time.Duration {
 }
 
 // measure measures w by the plan. It fails if the lock violates a promise.
-func (s *search) measure(ctx context.Context, w harness.Workload) (*harness.Result, error) {
+func (s *search) measure(ctx context.Context, w harness.Workload) (*result.Result, error) {
 	s.serial--
 	r, err := s.plan.measureTwice(ctx, Case{Lock: s.c.Lock, Workload: w}, s.known, 0, s.serial)
 	if err != nil {
@@ -232,7 +232,7 @@ func (p *Plan) seekTime(c Case) time.Duration {
 }
 
 // trialOf returns the trial of a probe with the result r, too high if the lock falls behind.
-func trialOf(r *harness.Result) (t result.Trial, ok bool) {
+func trialOf(r *result.Result) (t result.Trial, ok bool) {
 	o := r.Open
 	if o == nil || o.Offered == 0 || o.Span <= 0 || r.Elapsed <= 0 || r.Wait.Count() == 0 {
 		return t, false

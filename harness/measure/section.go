@@ -24,9 +24,9 @@ type lengths struct {
 
 func newLengths(s harness.Span, rng *machine.Random, unit func(time.Duration) int64) lengths {
 	l := lengths{mean: unit(s.Mean), exp: s.Exp, rng: rng}
-	for _, p := range s.Parts() {
-		l.values, l.weights = append(l.values, unit(p.Length)), append(l.weights, uint64(p.Weight))
-		l.total += uint64(p.Weight)
+	for length, weight := range s.Parts() {
+		l.values, l.weights = append(l.values, unit(length)), append(l.weights, uint64(weight))
+		l.total += uint64(weight)
 	}
 	return l
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -132,8 +134,8 @@ func TestSectionsCatch(t *testing.T) {
 	if raceEnabled {
 		t.Skip("under the race detector a lock that does nothing ends the process")
 	}
-	found := func(r *harness.Result, s harness.Section) bool {
-		return slices.ContainsFunc(r.Violations, func(v harness.Violation) bool {
+	found := func(r *result.Result, s harness.Section) bool {
+		return slices.ContainsFunc(r.Violations, func(v oracle.Violation) bool {
 			return v.Rule == "exclusion" && strings.Contains(v.Detail, "section "+s.String()+",") || v.Rule == "crash"
 		})
 	}
@@ -207,8 +209,8 @@ func TestSectionCosts(t *testing.T) {
 }
 
 func TestMixture(t *testing.T) {
-	span, err := harness.ParseSpan("100ns*7+20us*2+1ms")
-	requireNoError(t, err)
+	var span harness.Span
+	requireNoError(t, span.Set("100ns*7+20us*2+1ms"))
 	in, rng := instruments(), machine.NewRandom(1)
 	spin, sleep := newSpinner(in.Work, span, rng), newSleeper(span, rng)
 	if spin.plain || !spin.some {
@@ -220,11 +222,11 @@ func TestMixture(t *testing.T) {
 		counts[spin.draw()]++
 		sleeps[sleep.draw()]++
 	}
-	for _, p := range span.Parts() {
-		want := float64(p.Weight) / 10
-		for _, got := range []int{counts[int64(in.Work.Iterations(p.Length))], sleeps[int64(p.Length)]} {
+	for length, weight := range span.Parts() {
+		want := float64(weight) / 10
+		for _, got := range []int{counts[int64(in.Work.Iterations(length))], sleeps[int64(length)]} {
 			if share := float64(got) / n; math.Abs(share-want) > 0.01 {
-				t.Errorf("%v is %v of the spans, want %v", p.Length, share, want)
+				t.Errorf("%v is %v of the spans, want %v", length, share, want)
 			}
 		}
 	}
@@ -242,7 +244,7 @@ func TestMixture(t *testing.T) {
 func TestAnswered(t *testing.T) {
 	s := spec{Workload: workload(2)}
 	s.Workload.Section = harness.SectionMap
-	r := &harness.Result{Workload: s.Workload}
+	r := &result.Result{Workload: s.Workload}
 	requireNoError(t, s.answered(r))
 	r.Workload.Section = harness.SectionWork
 	if err := s.answered(r); lostBy(err) == nil || !strings.Contains(err.Error(), "not workers=2/section=map") {

@@ -33,8 +33,8 @@ func (c *simulated) probe(rate harness.Rate, window time.Duration) (result.Trial
 	to := from + int64(window)
 	a := newArrivals(rate, c.spacing, to, math.MaxInt64, c.seed)
 	rng := machine.NewRandom(c.seed + 1<<40)
-	r := harness.Result{Elapsed: window, Open: &harness.OpenLoop{Span: window}}
-	var wait result.Histogram
+	r := result.Result{Elapsed: window, Open: &result.OpenLoop{Span: window}}
+	var wait result.Recorder
 	free, deadline := int64(0), int64(c.deadline*serviceTime)
 	for i := range a.before(to) {
 		at := a.at(i)

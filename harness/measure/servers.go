@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 	"locklab/internal/machine"
 )
@@ -41,7 +42,7 @@ func newServerMeter(ctx context.Context, job Job, shared bool) *serverMeter {
 	if len(job.At.PIDs) >= servers {
 		m.pids = job.At.PIDs[:servers]
 	}
-	if job.Lock.Traits.Site(job.Workload).Servers > 1 {
+	if SiteOf(job.Lock.Traits, job.Workload).Servers > 1 {
 		m.pids = job.At.PIDs // also replicas, which no client reaches
 	}
 	still := stillTime
@@ -142,15 +143,15 @@ func (m *serverMeter) read(ctx context.Context) backend.Usage {
 	return u
 }
 
-func (m *serverMeter) cost() *harness.ServerCost {
-	c := &harness.ServerCost{
+func (m *serverMeter) cost() *result.ServerCost {
+	c := &result.ServerCost{
 		Memory:      grown(m.before.Memory, m.peak.Memory),
 		Connections: grown(m.before.Connections, m.peak.Connections),
 	}
 	if m.cpu >= 0 {
 		c.CPU = &m.cpu
 	}
-	if *c == (harness.ServerCost{}) {
+	if *c == (result.ServerCost{}) {
 		return nil
 	}
 	return c

@@ -17,7 +17,7 @@ import (
 	zklab "locklab/zklock/lab"
 )
 
-func contended(t *testing.T, at harness.Endpoint, name string) *harness.Result {
+func contended(t *testing.T, at harness.Endpoint, name string) *result.Result {
 	t.Helper()
 	locks := slices.Concat(redislab.Suite, zklab.Suite)
 	i := slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Name == name })
@@ -110,7 +110,7 @@ func TestDistributedBlocks(t *testing.T) {
 	t.Errorf("none of five tries was right; the last: %q", wrong)
 }
 
-func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*harness.Result {
+func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*result.Result {
 	t.Helper()
 	w := harness.Workload{Workers: 8, Warmup: 10 * time.Millisecond, Window: 60 * time.Millisecond}
 	s := spec{Workload: w, Seed: 7}

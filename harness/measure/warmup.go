@@ -11,7 +11,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-
 	"locklab/internal/stat"
 )
 
@@ -34,10 +33,10 @@ func WarmsUp(kind string) bool { return kind == harness.KindZooKeeper }
 // WarmUp drives cases of p on the servers of near at at, in fresh processes, undelayed, until
 // the processor time of an acquisition stops falling, or for most. It discards the results,
 // and omits a case without one or with a violation.
-func (p *Plan) WarmUp(ctx context.Context, near harness.Site, at harness.Endpoint, most time.Duration) (result.WarmUp, error) {
+func (p *Plan) WarmUp(ctx context.Context, near Site, at harness.Endpoint, most time.Duration) (result.WarmUp, error) {
 	plan, known, serial := *p, calibrate(), warmSerial
-	plan.Endpoints, plan.Together = map[harness.Site]harness.Endpoint{near: at}, nil
-	return warmUp(ctx, p.Cases, near, most, func(c Case) (*harness.Result, error) {
+	plan.Endpoints, plan.Together = map[Site]harness.Endpoint{near: at}, nil
+	return warmUp(ctx, p.Cases, near, most, func(c Case) (*result.Result, error) {
 		serial--
 		return plan.measure(ctx, c, known, 0, serial)
 	})
@@ -46,13 +45,13 @@ func (p *Plan) WarmUp(ctx context.Context, near harness.Site, at harness.Endpoin
 // WarmUp is [Plan.WarmUp] in this process, with these cases.
 func WarmUp(ctx context.Context, in *Instruments, cases []Case, at harness.Endpoint, most time.Duration) (result.WarmUp, error) {
 	serial := 0
-	return warmUp(ctx, cases, harness.Site{Kind: at.Kind, Servers: len(at.Addrs[0])}, most, func(c Case) (*harness.Result, error) {
+	return warmUp(ctx, cases, Site{Kind: at.Kind, Servers: len(at.Addrs[0])}, most, func(c Case) (*result.Result, error) {
 		serial++
 		return Measure(ctx, in, Job{Lock: c.Lock, Workload: c.Workload, At: at, Seed: 1, Key: fmt.Sprintf("warm-up-%d-%d", os.Getpid(), serial)})
 	})
 }
 
-func warmUp(ctx context.Context, cases []Case, near harness.Site, most time.Duration, drive func(Case) (*harness.Result, error)) (result.WarmUp, error) {
+func warmUp(ctx context.Context, cases []Case, near Site, most time.Duration, drive func(Case) (*result.Result, error)) (result.WarmUp, error) {
 	w := warming{cases: spread(warmable(cases, near), warmCases), drive: drive, begin: time.Now(), most: most}
 	err := w.run(ctx)
 	return w.said, err
@@ -73,7 +72,7 @@ func spread(all []Case, n int) []Case {
 // A warming is the state of a warm-up.
 type warming struct {
 	cases []Case
-	drive func(Case) (*harness.Result, error) // measures a case
+	drive func(Case) (*result.Result, error) // measures a case
 	begin time.Time
 	most  time.Duration
 	said  result.WarmUp
@@ -140,7 +139,7 @@ func (w *warming) measure(ctx context.Context, c Case) (cost float64, ops uint64
 
 // serverCost returns the servers' processor time per acquisition, in ns, or, if they do not
 // report it, the time between acquisitions.
-func serverCost(r *harness.Result) float64 {
+func serverCost(r *result.Result) float64 {
 	if ns, ok := result.ServerCPU.Of(r); ok {
 		return ns
 	}
@@ -149,7 +148,7 @@ func serverCost(r *harness.Result) float64 {
 
 // warmable returns the cases that warm up the servers of near: closed loops, without delay,
 // each once. A loop in another program would have to warm up itself.
-func warmable(cases []Case, near harness.Site) (out []Case) {
+func warmable(cases []Case, near Site) (out []Case) {
 	for _, c := range cases {
 		if c.Site().Near() != near || c.Lock.Loop != nil || c.Lock.Status == harness.Broken || c.Lock.Status == harness.Historical {
 			continue

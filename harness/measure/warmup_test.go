@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/harness/result"
 )
 
 func coldLock(name string, status harness.Status) *harness.Variant {
@@ -45,9 +47,9 @@ func TestWarming(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				begin := time.Now()
 				w := warming{cases: slices.Clone(test.cases), begin: begin, most: test.most}
-				w.drive = func(c Case) (*harness.Result, error) {
+				w.drive = func(c Case) (*result.Result, error) {
 					time.Sleep(each)
-					r := &harness.Result{Ops: test.ops}
+					r := &result.Result{Ops: test.ops}
 					r.Elapsed = time.Duration(float64(test.ops) * test.cost(time.Since(begin)) * float64(c.Workload.Workers))
 					return r, nil
 				}
@@ -70,28 +72,28 @@ func TestWarmingFailures(t *testing.T) {
 	broken := errors.New("broken")
 	for _, test := range []struct {
 		name string
-		give func(cancel func()) (*harness.Result, error) // of bad
+		give func(cancel func()) (*result.Result, error) // of bad
 		want error
 		left int // cases
 	}{
-		{"violation", func(func()) (*harness.Result, error) {
-			return &harness.Result{Ops: 1, Violations: []harness.Violation{{Rule: "exclusion"}}}, nil
+		{"violation", func(func()) (*result.Result, error) {
+			return &result.Result{Ops: 1, Violations: []oracle.Violation{{Rule: "exclusion"}}}, nil
 		}, nil, 1},
-		{"lost", func(func()) (*harness.Result, error) { return nil, &lostError{err: broken} }, nil, 1},
-		{"error", func(func()) (*harness.Result, error) { return nil, broken }, broken, 2},
-		{"interrupted", func(cancel func()) (*harness.Result, error) { cancel(); return nil, broken }, context.Canceled, 2},
+		{"lost", func(func()) (*result.Result, error) { return nil, &lostError{err: broken} }, nil, 1},
+		{"error", func(func()) (*result.Result, error) { return nil, broken }, broken, 2},
+		{"interrupted", func(cancel func()) (*result.Result, error) { cancel(); return nil, broken }, context.Canceled, 2},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				w := warming{cases: []Case{good, bad}, begin: time.Now(), most: 5 * time.Second}
-				w.drive = func(c Case) (*harness.Result, error) {
+				w.drive = func(c Case) (*result.Result, error) {
 					time.Sleep(time.Second)
 					if c.Lock == bad.Lock {
 						return test.give(cancel)
 					}
-					return &harness.Result{Ops: 1, Elapsed: 1}, nil
+					return &result.Result{Ops: 1, Elapsed: 1}, nil
 				}
 				if err := w.run(ctx); !errors.Is(err, test.want) || len(w.cases) != test.left {
 					t.Errorf("%v with %d cases left, want %v with %d", err, len(w.cases), test.want, test.left)
@@ -113,7 +115,7 @@ func TestWarmable(t *testing.T) {
 		change(&c.Workload)
 		return c
 	}
-	near := harness.Site{Kind: harness.KindZooKeeper, Servers: 3}
+	near := Site{Kind: harness.KindZooKeeper, Servers: 3}
 	all := []Case{
 		of(lock, func(w *harness.Workload) { w.Servers, w.Delay = 3, time.Millisecond }),
 		of(lock, func(w *harness.Workload) { w.Servers = 3 }),

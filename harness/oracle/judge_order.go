@@ -7,8 +7,6 @@ import (
 	"slices"
 	"sort"
 	"time"
-
-	"locklab/harness"
 )
 
 // order counts the grants of a FIFO lock to a client while another was surely in line
@@ -131,7 +129,7 @@ func touches(spans []pause, from, to int64) bool {
 //
 // For locks that block until granted this rule is exact: an acquisition takes effect at its
 // return at the latest, a release at its call at the earliest. It takes time in O(n permits).
-func Overlaps(holds []Hold, permits int) []harness.Violation {
+func Overlaps(holds []Hold, permits int) []Violation {
 	seen := newInside(max(1, permits))
 	var n uint64
 	var first string
@@ -217,7 +215,7 @@ func (in *inside) describe(h, o *Hold) string {
 //
 // If a lock has several permits, the order of two grants is known only if one was requested
 // after the other was granted, so only such holds are compared.
-func Tokens(holds []Hold, permits int) []harness.Violation {
+func Tokens(holds []Hold, permits int) []Violation {
 	found := fallen(holds, permits)
 	if len(found) == 0 {
 		return nil

@@ -18,6 +18,16 @@ const (
 	Crash     = "crash" // the lock ended its process: by a panic, a fatal error of the runtime, or an exit
 )
 
+// A Violation is a broken promise. The rates of a round with a Violation are not used.
+type Violation struct {
+	Rule   string `json:"rule"`   // "exclusion", "liveness", "fencing", "error", "crash"
+	Detail string `json:"detail"` // the observation, in one line
+	Count  uint64 `json:"count"`  // how often, at least 1
+
+	// Trace is the beginning of a crashing process's output, by line; nil unless it crashed.
+	Trace []string `json:"trace,omitempty"`
+}
+
 // A Hold is a [harness.Hold], definite from the return of Lock to the call of Unlock.
 type Hold = harness.Hold
 
@@ -31,18 +41,18 @@ func byGrant(a, b *Hold) int {
 }
 
 // Counter compares the acquisitions with a plain counter, which every holder incremented.
-func Counter(got, want uint64) []harness.Violation {
+func Counter(got, want uint64) []Violation {
 	return report(Exclusion, apart(got, want), fmt.Sprintf("a counter guarded by the lock reads %d after %d increments", got, want))
 }
 
 // Torn reports how often a worker inside found the two halves of the guarded data unequal.
-func Torn(n uint64) []harness.Violation {
+func Torn(n uint64) []Violation {
 	return report(Exclusion, n, "what the lock guards was found half written")
 }
 
 // Data reports that the data of section has got writes instead of want by the workers
 // inside, or that it is inconsistent, with the description flaw.
-func Data(section harness.Section, got, want uint64, flaw string) []harness.Violation {
+func Data(section harness.Section, got, want uint64, flaw string) []Violation {
 	if got == want && flaw == "" {
 		return nil
 	}
@@ -54,7 +64,7 @@ func Data(section harness.Section, got, want uint64, flaw string) []harness.Viol
 }
 
 // NotReturned reports workers that never returned from the lock, although nobody held it.
-func NotReturned(workers []int, waited time.Duration) []harness.Violation {
+func NotReturned(workers []int, waited time.Duration) []Violation {
 	if len(workers) == 0 {
 		return nil
 	}
@@ -64,9 +74,9 @@ func NotReturned(workers []int, waited time.Duration) []harness.Violation {
 
 func apart(a, b uint64) uint64 { return max(a, b) - min(a, b) }
 
-func report(rule string, n uint64, detail string) []harness.Violation {
+func report(rule string, n uint64, detail string) []Violation {
 	if n == 0 {
 		return nil
 	}
-	return []harness.Violation{{Rule: rule, Detail: detail, Count: n}}
+	return []Violation{{Rule: rule, Detail: detail, Count: n}}
 }

@@ -11,8 +11,6 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
-
-	"locklab/harness"
 )
 
 func write(from, to int64) Hold { return Hold{Acquired: from, Releasing: to} }
@@ -150,7 +148,7 @@ func overlapping(holds []Hold, permits int) (n uint64) {
 	return n
 }
 
-func want(t *testing.T, vs []harness.Violation, rule string, n uint64) {
+func want(t *testing.T, vs []Violation, rule string, n uint64) {
 	t.Helper()
 	switch {
 	case n == 0 && len(vs) != 0:

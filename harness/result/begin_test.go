@@ -91,8 +91,6 @@ func TestForeign(t *testing.T) {
 func writeFiles(t *testing.T, dir string, files map[string]string) {
 	t.Helper()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
 	}
 }

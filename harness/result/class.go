@@ -64,7 +64,7 @@ func ClassOf(rs []*FaultResult, lock string) Class {
 }
 
 type witness struct {
-	lock harness.Lock
+	lock Lock
 	rs   []*FaultResult
 	got  map[Guarantee]GuaranteeStatus
 }

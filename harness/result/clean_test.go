@@ -11,7 +11,6 @@ import (
 
 	"golang.org/x/perf/benchfmt"
 
-	"locklab/harness"
 	"locklab/internal/machine"
 )
 
@@ -104,7 +103,7 @@ func TestHostileText(t *testing.T) {
 		if !violated {
 			r.Violations = nil
 		}
-		run := &Run{Manifest: Manifest{Machine: machine.Environment{CPU: hostile, GOMAXPROCS: 2}}, Results: []*harness.Result{r}}
+		run := &Run{Manifest: Manifest{Machine: machine.Environment{CPU: hostile, GOMAXPROCS: 2}}, Results: []*Result{r}}
 		bench := exported(t, "bench", run)
 		if strings.ContainsAny(bench, "\r\x1b\u202e") {
 			t.Errorf("bench.txt holds %q", bench)
@@ -142,7 +141,7 @@ func TestHostileText(t *testing.T) {
 func TestHostileManifest(t *testing.T) {
 	dir := t.TempDir()
 	m := Manifest{Command: []string{"x"}, Versions: map[string]string{"x": "x"}, Skipped: make([]Skip, 1), Parts: make([]Part, 1), Lost: make([]Loss, 1), Sites: make([]Site, 1),
-		Saturations: []Saturation{{Trials: make([]Trial, 1)}}, Warnings: make([]harness.Warning, 1), Flags: map[string]string{"locks": "a\nb"}}
+		Saturations: []Saturation{{Trials: make([]Trial, 1)}}, Warnings: make([]machine.Warning, 1), Flags: map[string]string{"locks": "a\nb"}}
 	want := m
 	setTexts(reflect.ValueOf(&m), hostile)
 	w := createRun(t, dir, m)

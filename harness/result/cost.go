@@ -12,7 +12,7 @@ import (
 // Source: getrusage(2); as a cost of waiting: A. Karlin, K. Li, M. Manasse, S. Owicki,
 // "Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor", SOSP 1991.
 var CPU = closed(metric("cpu", "cpu-ns/op", "processor time of the measuring process per acquisition", "Karlin et al. 1991", Lower,
-	func(r *harness.Result) (float64, bool) {
+	func(r *Result) (float64, bool) {
 		v, ok := ratio(float64(r.CPU.Time), float64(r.Ops))
 		return v, ok && r.CPU.Time > 0
 	}))
@@ -23,17 +23,17 @@ var CPU = closed(metric("cpu", "cpu-ns/op", "processor time of the measuring pro
 // Source: getrusage(2).
 var (
 	Switches = closed(metric("switches", "switches/op", "voluntary context switches per acquisition", "getrusage(2), ru_nvcsw", Lower,
-		own(func(c harness.CPU) int64 { return c.Voluntary })))
+		own(func(c ClientCost) int64 { return c.Voluntary })))
 	Preemptions = closed(metric("preemptions", "preemptions/op", "involuntary context switches per acquisition", "getrusage(2), ru_nivcsw", Lower,
-		own(func(c harness.CPU) int64 { return c.Involuntary })))
+		own(func(c ClientCost) int64 { return c.Involuntary })))
 	Allocs = metric("allocs", "allocs/op", "heap objects allocated per acquisition", "Go runtime/metrics, /gc/heap/allocs:objects", Lower,
-		own(func(c harness.CPU) uint64 { return c.Allocs }))
+		own(func(c ClientCost) uint64 { return c.Allocs }))
 )
 
-func own[N int64 | uint64](of func(c harness.CPU) N) reader {
-	return func(r *harness.Result) (float64, bool) {
+func own[N int64 | uint64](of func(c ClientCost) N) reader {
+	return func(r *Result) (float64, bool) {
 		v, ok := ratio(float64(of(r.CPU)), float64(r.Ops))
-		return v, ok && r.CPU != (harness.CPU{})
+		return v, ok && r.CPU != (ClientCost{})
 	}
 }
 
@@ -51,7 +51,7 @@ var Notifications = metric("notifications", "notifs/op", "messages that the serv
 	wired(func(c *harness.Counts) uint64 { return c.Notifications }))
 
 func wired(of func(c *harness.Counts) uint64) reader {
-	return func(r *harness.Result) (float64, bool) {
+	return func(r *Result) (float64, bool) {
 		if r.Wire == nil {
 			return 0, false
 		}
@@ -65,7 +65,7 @@ func wired(of func(c *harness.Counts) uint64) reader {
 // Source: clock_getcpuclockid(3) of the server's process; getrusage(2) as reported by
 // Redis INFO if the lab did not start the server.
 var ServerCPU = metric("server-cpu", "server-cpu-ns/op", "processor time of the servers per acquisition", "clock_getcpuclockid(3); Redis INFO", Lower,
-	onServers(func(c *harness.ServerCost) *time.Duration { return c.CPU }, func(r *harness.Result) int { return int(r.Ops) }))
+	onServers(func(c *ServerCost) *time.Duration { return c.CPU }, func(r *Result) int { return int(r.Ops) }))
 
 // ServerMemory is the growth of the memory of the servers since before the lock had a
 // client, per worker: for the connections, the lock and its queue.
@@ -74,19 +74,19 @@ var ServerCPU = metric("server-cpu", "server-cpu-ns/op", "processor time of the 
 // is mostly garbage at any moment.
 var ServerMemory = metric("server-memory", "server-bytes/worker",
 	"growth of the memory of the servers per worker, for its connections and its place in the lock", "Redis INFO, used_memory", Lower,
-	onServers(func(c *harness.ServerCost) *int64 { return c.Memory }, countWorkers))
+	onServers(func(c *ServerCost) *int64 { return c.Memory }, countWorkers))
 
 // Connections is the number of connections to the servers per worker while all contend.
 //
 // Source: connected_clients of Redis INFO; Connections of ZooKeeper's srvr.
 var Connections = metric("connections", "conns/worker",
 	"connections to the servers per worker while all contend", "Redis INFO, connected_clients; ZooKeeper srvr", Lower,
-	onServers(func(c *harness.ServerCost) *int64 { return c.Connections }, countWorkers))
+	onServers(func(c *ServerCost) *int64 { return c.Connections }, countWorkers))
 
-func countWorkers(r *harness.Result) int { return len(r.Workers) }
+func countWorkers(r *Result) int { return len(r.Workers) }
 
-func onServers[N ~int64](of func(c *harness.ServerCost) *N, count func(r *harness.Result) int) reader {
-	return func(r *harness.Result) (float64, bool) {
+func onServers[N ~int64](of func(c *ServerCost) *N, count func(r *Result) int) reader {
+	return func(r *Result) (float64, bool) {
 		if r.Servers == nil || of(r.Servers) == nil {
 			return 0, false
 		}
@@ -100,7 +100,7 @@ func onServers[N ~int64](of func(c *harness.ServerCost) *N, count func(r *harnes
 // Source: full_concurrency_fraction of Arm's lockhammer,
 // github.com/ARM-software/synchronization-benchmarks.
 var Overlap = metric("overlap", "overlap-%", "share of the measured span during which all workers ran", "Arm lockhammer", Higher,
-	func(r *harness.Result) (float64, bool) { return 100 * r.Overlap, r.Overlap > 0 })
+	func(r *Result) (float64, bool) { return 100 * r.Overlap, r.Overlap > 0 })
 
 // The figures of an open loop. Its achieved rate is [Throughput]. The waits, from the intended
 // start of an acquisition, are [P50], [P99] and [P999]. A closed loop has no such figures. An
@@ -112,7 +112,7 @@ var Overlap = metric("overlap", "overlap-%", "share of the measured span during 
 // Source: open and closed systems in B. Schroeder, A. Wierman, M. Harchol-Balter, "Open
 // Versus Closed: A Cautionary Tale", NSDI 2006.
 var Offered = loaded("offered", "offered/s", "acquisitions per second that an open loop asked for", "Schroeder, Wierman & Harchol-Balter 2006", "",
-	func(r *harness.Result) (float64, bool) {
+	func(r *Result) (float64, bool) {
 		return float64(r.Open.Offered) / r.Open.Span.Seconds(), r.Open.Span > 0
 	})
 
@@ -123,7 +123,7 @@ var Offered = loaded("offered", "offered/s", "acquisitions per second that an op
 // Source: as [Offered]; the word is from S. Floyd, K. Fall, "Promoting the Use of End-to-End
 // Congestion Control in the Internet", IEEE/ACM ToN 7(4), 1999.
 var Goodput = loaded("goodput", "goodput-%", "rate granted by the deadline, if there is one, over the rate that an open loop asked for", "Floyd & Fall 1999", Higher,
-	func(r *harness.Result) (float64, bool) {
+	func(r *Result) (float64, bool) {
 		offered, ok := Offered.Of(r)
 		granted, known := Throughput.Of(r)
 		return 100 * granted / offered, ok && known && offered > 0
@@ -135,14 +135,14 @@ var Goodput = loaded("goodput", "goodput-%", "rate granted by the deadline, if t
 // Source: the balking and reneging customers of queueing theory; F. Haight, "Queueing
 // with Reneging", Metrika 2, 1959.
 var Dropped = loaded("dropped", "dropped-%", "share of the arrivals of an open loop that had not got the lock by the deadline", "Haight 1959", Lower,
-	func(r *harness.Result) (float64, bool) { return ofArrivals(r, r.Open.Dropped) })
+	func(r *Result) (float64, bool) { return ofArrivals(r, r.Open.Dropped) })
 
 // Backlog is the number of arrivals of an open loop that were neither served nor dropped
 // at the end of the window: if the lock does not keep up, it grows with the window.
 //
 // Source: as [Offered].
 var Backlog = loaded("backlog", "backlog", "arrivals of an open loop that were waiting or being served as the window ended", "Schroeder, Wierman & Harchol-Balter 2006", Lower,
-	func(r *harness.Result) (float64, bool) { return float64(r.Open.Backlog), true })
+	func(r *Result) (float64, bool) { return float64(r.Open.Backlog), true })
 
 // Late is the share of arrivals that found all workers busy, in percent. Their waits count
 // from the intended start, but the lock did not see them in its queue then.
@@ -150,7 +150,7 @@ var Backlog = loaded("backlog", "backlog", "arrivals of an open loop that were w
 // Source: coordinated omission in G. Tene, "How NOT to Measure Latency", 2013: a load
 // generator hides the requests that it does not send.
 var Late = loaded("late", "late-%", "share of the arrivals of an open loop that found all workers busy", "Tene 2013", Lower,
-	func(r *harness.Result) (float64, bool) { return ofArrivals(r, r.Open.Late) })
+	func(r *Result) (float64, bool) { return ofArrivals(r, r.Open.Late) })
 
 // The limits for a lock to sustain a load. Beyond the saturation point, the saturation point of the
 // curve of waits over the load, a lock fails them.
@@ -162,12 +162,12 @@ const (
 	MostSlowdown = 10 // p99 of the waits relative to an unloaded lock
 )
 
-func ofArrivals(r *harness.Result, n uint64) (float64, bool) {
+func ofArrivals(r *Result, n uint64) (float64, bool) {
 	return 100 * float64(n) / float64(r.Open.Offered), r.Open.Offered > 0
 }
 
 func loaded(name, unit, doc, paper, better string, of reader) *Metric {
-	return metric(name, unit, doc, paper, better, func(r *harness.Result) (float64, bool) {
+	return metric(name, unit, doc, paper, better, func(r *Result) (float64, bool) {
 		if r.Open == nil {
 			return 0, false
 		}

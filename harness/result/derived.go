@@ -10,8 +10,6 @@ import (
 	"unicode"
 
 	"golang.org/x/perf/benchfmt"
-
-	"locklab/harness"
 )
 
 // writeBench writes Go benchmark lines, which benchstat reads unmodified (format:
@@ -51,7 +49,7 @@ func writeBench(out io.Writer, run *Run) error {
 	return nil
 }
 
-func benchResult(r *harness.Result, config []benchfmt.Config, procs int) *benchfmt.Result {
+func benchResult(r *Result, config []benchfmt.Config, procs int) *benchfmt.Result {
 	name := word("Lock/" + caseName(r))
 	if procs > 1 {
 		name += "-" + strconv.Itoa(procs)
@@ -79,7 +77,7 @@ func word(name string) string {
 // read (HistogramLogProcessor, HistogramLogAnalyzer). Each result is one interval, whose tag
 // is its benchmark name. Values are nanoseconds; by convention the greatest of an interval is
 // written in milliseconds. Source: HdrHistogram 2.2.2, HistogramLogWriter.
-func writeLog(what string, of func(r *harness.Result) harness.Histogram) func(out io.Writer, run *Run) error {
+func writeLog(what string, of func(r *Result) Histogram) func(out io.Writer, run *Run) error {
 	return func(out io.Writer, run *Run) error {
 		started := run.Manifest.Started
 		_, err := fmt.Fprintf(out, "#[Histogram log format version 1.3]\n#locklab: %s in ns; the tag is lock and workload; one interval a round\n"+

@@ -1,12 +1,15 @@
 // Package result has the results of a run: what a worker records, the files of a run, and
 // the figures computed from them.
 //
-//   - [Histogram] and [OwnerLog] are written by a worker. They do not allocate, lock or
+//   - A [Result] is the outcome of one round of one lock under one workload. It carries
+//     everything a chart may need, so that a result file can be drawn after its lock has been
+//     deleted.
+//   - [Recorder] and [OwnerLog] are written by a worker. They do not allocate, lock or
 //     read a clock after construction.
 //   - [Writer] and [Load] are the only encoder and decoder of a run's directory:
 //     manifest.json (machine, versions, command, seed), results.jsonl (a line per case and
 //     round), bench.txt (Go benchmark lines), wait.hlog and handover.hlog (HdrHistogram).
-//   - [Metrics] lists every figure of a [harness.Result]: a declarative [Metric] with its
+//   - [Metrics] lists every figure of a [Result]: a declarative [Metric] with its
 //     unit, source and one pure function.
 //   - [Merge] makes one run of the parts of several ranks. Counts and histograms are added
 //     up by [MergeRules]; no percentile is computed from percentiles. All holds are judged

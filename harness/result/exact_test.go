@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"locklab/harness"
+	"locklab/internal/machine"
 )
 
 func TestExact(t *testing.T) {
@@ -49,7 +49,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-func encoded(t testing.TB, rs ...*harness.Result) (all []byte) {
+func encoded(t testing.TB, rs ...*Result) (all []byte) {
 	t.Helper()
 	for _, r := range rs {
 		all = append(all, encodeRecord(t, Record{Result: r})...)
@@ -61,19 +61,19 @@ func TestSums(t *testing.T) {
 	w := workload(8, 4)
 	seats := oneClock()
 	parts := split(w, drawn(1, 8), seats)
-	open := func(x uint64) *harness.OpenLoop {
-		return &harness.OpenLoop{Offered: x, Span: time.Duration(x), Dropped: 2 * x, Backlog: 3 * x, Late: 4 * x, Behind: 5 * x, Lag50: float64(x), Lag99: 2 * float64(x)}
+	open := func(x uint64) *OpenLoop {
+		return &OpenLoop{Offered: x, Span: time.Duration(x), Dropped: 2 * x, Backlog: 3 * x, Late: 4 * x, Behind: 5 * x, Lag50: float64(x), Lag99: 2 * float64(x)}
 	}
 	for i, p := range parts {
 		x := uint64(i + 1)
-		p.Open, p.Think = open(x), harness.Spans{N: int64(x), Sum: 10 * time.Duration(x)}
-		p.Servers = &harness.ServerCost{CPU: new(time.Duration(x))}
+		p.Open, p.Think = open(x), Spans{N: int64(x), Sum: 10 * time.Duration(x)}
+		p.Servers = &ServerCost{CPU: new(time.Duration(x))}
 		p.Retries = []string{"killed"}
-		p.Trips = &harness.Trips{Lock: harness.Leg{Halves: 2}}
+		p.Trips = &Trips{Lock: Leg{Halves: 2}}
 		p.Started = p.Started.Add(-time.Duration(i) * time.Second)
 		p.Unserved, p.RoundTrip, p.Overlap, p.ClockFloor = time.Duration(x), 100+float64(i), 1-0.1*float64(i), float64(x)
-		p.CPU = harness.CPU{Time: window / 4, Voluntary: int64(x), Involuntary: 2 * int64(x), Allocs: 3 * x}
-		p.Noise = &harness.Noise{Window: window, CPUs: 4, Busy: 3, Steal: -1, Others: 0.2, Pressure: 0.1 * float64(x), Throttled: -1, Hot: int64(x), Migrations: 7, Speed: 1 - 0.01*float64(x)}
+		p.CPU = ClientCost{Time: window / 4, Voluntary: int64(x), Involuntary: 2 * int64(x), Allocs: 3 * x}
+		p.Noise = &machine.Noise{Window: window, CPUs: 4, Busy: 3, Steal: -1, Others: 0.2, Pressure: 0.1 * float64(x), Throttled: -1, Hot: int64(x), Migrations: 7, Speed: 1 - 0.01*float64(x)}
 	}
 	parts[2].Noise.Steal, parts[2].Noise.Others, parts[2].Noise.Speed = 0.5, 0.6, 1.3
 	got := newGroup(parts).merge()
@@ -81,12 +81,12 @@ func TestSums(t *testing.T) {
 	all.Span, all.Lag50, all.Lag99 = 4, 4, 8
 	for name, c := range map[string]struct{ got, want any }{
 		"open":    {got.Open, all},
-		"think":   {got.Think, harness.Spans{N: 10, Sum: 100}},
-		"cpu":     {got.CPU, harness.CPU{Time: window, Voluntary: 10, Involuntary: 20, Allocs: 30}},
+		"think":   {got.Think, Spans{N: 10, Sum: 100}},
+		"cpu":     {got.CPU, ClientCost{Time: window, Voluntary: 10, Involuntary: 20, Allocs: 30}},
 		"servers": {*got.Servers.CPU, time.Duration(1)},
 		// On b ranks 2 and 3 use a sixteenth of the host each: 0.6 of the one is
 		// 0.5375 of others.
-		"noise":   {*got.Noise, harness.Noise{Window: window, CPUs: 4, Busy: 3, Steal: 0.5, Others: 0.6 - 1./16, Pressure: 0.4, Throttled: -1, Hot: 4, Migrations: 7, Speed: 1.3}},
+		"noise":   {*got.Noise, machine.Noise{Window: window, CPUs: 4, Busy: 3, Steal: 0.5, Others: 0.6 - 1./16, Pressure: 0.4, Throttled: -1, Hot: 4, Migrations: 7, Speed: 1.3}},
 		"retries": {got.Retries, []string{"rank 0 on a: killed", "rank 1 on a: killed", "rank 2 on b: killed", "rank 3 on b: killed"}},
 		"started": {got.Started, parts[3].Started},
 		"others":  {[]any{got.Unserved, got.RoundTrip, got.Overlap, got.ClockFloor, got.Trips.Lock.Halves}, []any{time.Duration(4), 101., 0.7, 4., 2}},
@@ -109,11 +109,11 @@ func TestRulesAreWhole(t *testing.T) {
 			t.Errorf("the rule of %s has no words", r.Field)
 		}
 	}
-	result := reflect.TypeFor[harness.Result]()
+	result := reflect.TypeFor[Result]()
 	for i := range result.NumField() {
 		name := result.Field(i).Name
 		if n := rules[name]; n != 1 {
-			t.Errorf("harness.Result.%s has %d rules, want 1: say in Rules how it is merged", name, n)
+			t.Errorf("Result.%s has %d rules, want 1: say in Rules how it is merged", name, n)
 		}
 		delete(rules, name)
 	}

@@ -3,12 +3,11 @@ package result_test
 import (
 	"fmt"
 
-	"locklab/harness"
 	"locklab/harness/result"
 )
 
 func ExampleMetric() {
-	r := &harness.Result{Workers: []uint64{70, 70, 60}, Slices: []uint32{60, 20, 20, 10, 50, 40}} // of 20 ms
+	r := &result.Result{Workers: []uint64{70, 70, 60}, Slices: []uint32{60, 20, 20, 10, 50, 40}} // of 20 ms
 	if v, ok := result.Jain.Of(r); ok {
 		fmt.Printf("%.1f %s\n", v, result.Jain.Unit)
 	}

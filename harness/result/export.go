@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/oracle"
 )
 
@@ -22,14 +21,14 @@ type Export struct {
 
 // Exports lists every format.
 var Exports = []*Export{
-	{"csv", "a row for each case and round, for spreadsheets", rowsOf(resultCells, func(run *Run) []*harness.Result { return run.Results }), ""},
+	{"csv", "a row for each case and round, for spreadsheets", rowsOf(resultCells, func(run *Run) []*Result { return run.Results }), ""},
 	{"rates", "the lines of results.jsonl with the rates alone: the least that most verdicts need", writeRates, ""},
 	{"csv-chaos", "a row for each failure scenario and lock", rowsOf(faultCells, func(run *Run) []*FaultResult { return run.Faults }), ""},
 	{"published", "the counts of failure scenarios as the project ships them", writePublished, ""},
 	{"csv-simulations", "a row for each machine, lock and workload that a model simulated, nothing measured", rowsOf(simulationCells, func(run *Run) []*Simulation { return run.Simulations }), ""},
 	{"bench", "Go benchmark lines, for benchstat: bench.txt again", writeBench, BenchName},
-	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", writeLog("waits", func(r *harness.Result) harness.Histogram { return r.Wait }), WaitLogName},
-	{"hdr-handover", "handovers as an HdrHistogram log: handover.hlog again", writeLog("handovers", func(r *harness.Result) harness.Histogram { return r.Handover }), HandoverLogName},
+	{"hdr-wait", "waits as an HdrHistogram log: wait.hlog again", writeLog("waits", func(r *Result) Histogram { return r.Wait }), WaitLogName},
+	{"hdr-handover", "handovers as an HdrHistogram log: handover.hlog again", writeLog("handovers", func(r *Result) Histogram { return r.Handover }), HandoverLogName},
 }
 
 // A cell is a column of a CSV file in one row.
@@ -40,7 +39,7 @@ type cell struct {
 
 // resultCells has a cell for each metric, named by its unit. A missing figure is an empty cell,
 // like every figure of a result with a violation.
-func resultCells(r *harness.Result) []cell {
+func resultCells(r *Result) []cell {
 	w, violation := r.Workload, ""
 	if len(r.Violations) > 0 {
 		violation = r.Violations[0].Rule + ": " + r.Violations[0].Detail
@@ -69,7 +68,7 @@ func writeRates(out io.Writer, run *Run) error {
 	for _, r := range run.Results {
 		lock := r.Lock
 		lock.Doc, lock.Paper = "", ""
-		line, err := Encode(Record{Result: &harness.Result{Lock: lock, Workload: r.Workload, Round: r.Round, Elapsed: r.Elapsed, Overlap: r.Overlap,
+		line, err := Encode(Record{Result: &Result{Lock: lock, Workload: r.Workload, Round: r.Round, Elapsed: r.Elapsed, Overlap: r.Overlap,
 			Ops: r.Ops, Handovers: r.Handovers, Blocks: r.Blocks, Violations: r.Violations}})
 		if err != nil {
 			return err

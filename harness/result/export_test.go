@@ -12,16 +12,15 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
-	"locklab/harness"
 	"locklab/harness/oracle"
 )
 
 func TestLogs(t *testing.T) {
 	run := loadRun(t, "../../reports/testdata/run")
 	run.Results = append(run.Results, sample()) // which violates a rule
-	for name, of := range map[string]func(*harness.Result) harness.Histogram{
-		"hdr-wait":     func(r *harness.Result) harness.Histogram { return r.Wait },
-		"hdr-handover": func(r *harness.Result) harness.Histogram { return r.Handover },
+	for name, of := range map[string]func(*Result) Histogram{
+		"hdr-wait":     func(r *Result) Histogram { return r.Wait },
+		"hdr-handover": func(r *Result) Histogram { return r.Handover },
 	} {
 		in := hdrhistogram.NewHistogramLogReader(strings.NewReader(exported(t, name, run)))
 		read := 0
@@ -52,10 +51,10 @@ func TestLogs(t *testing.T) {
 }
 
 // bucketsOf returns the buckets of a histogram of the library.
-func bucketsOf(in *hdrhistogram.Histogram) (h harness.Histogram) {
+func bucketsOf(in *hdrhistogram.Histogram) (h Histogram) {
 	for _, b := range in.Distribution() {
 		if b.Count != 0 {
-			h = append(h, harness.Bucket{Value: b.To, N: b.Count})
+			h = append(h, Bucket{Value: b.To, N: b.Count})
 		}
 	}
 	return h
@@ -66,8 +65,8 @@ func TestCSV(t *testing.T) {
 	good.Violations = nil
 	evil := sample()
 	evil.Lock.Name = `=HYPERLINK("http://evil.example","mcs")`
-	evil.Violations[0] = harness.Violation{Rule: "-exclusion", Detail: "a \"b\", c\nd", Count: 1}
-	run := &Run{Results: []*harness.Result{good, evil}}
+	evil.Violations[0] = oracle.Violation{Rule: "-exclusion", Detail: "a \"b\", c\nd", Count: 1}
+	run := &Run{Results: []*Result{good, evil}}
 	rows := exportedRows(t, "csv", run)
 	if len(rows) != 2 || len(rows[0]) != len(resultCells(good)) {
 		t.Fatalf("%d rows of %d columns", len(rows), len(rows[0]))
@@ -103,7 +102,7 @@ func TestCSV(t *testing.T) {
 func TestOtherCSVs(t *testing.T) {
 	f, bad, evil := fault(), fault(), simulation()
 	f.Skipped, bad.Lock.Name, evil.Simulated, evil.OnSockets = "", "=cmd", "=1+1", 0
-	run := &Run{Results: []*harness.Result{sample()}, Faults: []*FaultResult{f, bad}, Simulations: []*Simulation{simulation(), evil}}
+	run := &Run{Results: []*Result{sample()}, Faults: []*FaultResult{f, bad}, Simulations: []*Simulation{simulation(), evil}}
 	for format, cells := range map[string]map[string][2]string{
 		"csv-chaos": {
 			"scenario": {"holder-pause", "holder-pause"}, "lock": {"redis-lock", "'=cmd"}, "verdict": {"refuted", "not tested"}, "skipped": {"", "no"},
@@ -132,9 +131,7 @@ func exported(t *testing.T, format string, run *Run) string {
 	t.Helper()
 	var out bytes.Buffer
 	i := slices.IndexFunc(Exports, func(e *Export) bool { return e.Name == format })
-	if err := Exports[i].Write(&out, run); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, Exports[i].Write(&out, run))
 	return out.String()
 }
 
@@ -188,7 +185,7 @@ func FuzzCell(f *testing.F) {
 func TestExports(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, e := range Exports {
-		if out := exported(t, e.Name, &Run{Results: []*harness.Result{sample()}}); out == "" || e.Doc == "" || seen[e.Name] {
+		if out := exported(t, e.Name, &Run{Results: []*Result{sample()}}); out == "" || e.Doc == "" || seen[e.Name] {
 			t.Errorf("%s: %d bytes", e.Name, len(out))
 		}
 		seen[e.Name] = true
@@ -197,9 +194,9 @@ func TestExports(t *testing.T) {
 
 func TestRates(t *testing.T) {
 	want := sample()
-	got := decodeLine(t, []byte(exported(t, "rates", &Run{Results: []*harness.Result{want}}))).Result
+	got := decodeLine(t, []byte(exported(t, "rates", &Run{Results: []*Result{want}}))).Result
 	want.Lock.Doc, want.Lock.Paper = "", ""
-	if rates := (&harness.Result{Lock: want.Lock, Workload: want.Workload, Round: want.Round, Elapsed: want.Elapsed, Overlap: want.Overlap,
+	if rates := (&Result{Lock: want.Lock, Workload: want.Workload, Round: want.Round, Elapsed: want.Elapsed, Overlap: want.Overlap,
 		Ops: want.Ops, Handovers: want.Handovers, Blocks: want.Blocks, Violations: want.Violations}); !reflect.DeepEqual(got, rates) {
 		t.Errorf("got %+v, want %+v", got, rates)
 	}
@@ -207,9 +204,9 @@ func TestRates(t *testing.T) {
 
 func TestPublished(t *testing.T) {
 	run := &Run{Manifest: Manifest{Commit: "abc"}, Faults: []*FaultResult{
-		{Scenario: "holder-pause", Lock: harness.Lock{Name: "a"}, Tries: 60, Seen: map[oracle.Anomaly]int{oracle.StaleWrite: 7}},
-		{Scenario: "skipped", Lock: harness.Lock{Name: "a"}, Skipped: "no"},
-		{Scenario: "leader-killed", Lock: harness.Lock{Name: "b"}, Tries: 3},
+		{Scenario: "holder-pause", Lock: Lock{Name: "a"}, Tries: 60, Seen: map[oracle.Anomaly]int{oracle.StaleWrite: 7}},
+		{Scenario: "skipped", Lock: Lock{Name: "a"}, Skipped: "no"},
+		{Scenario: "leader-killed", Lock: Lock{Name: "b"}, Tries: 3},
 	}}
 	text := exported(t, "published", run)
 	got, err := ReadPublished(strings.NewReader(text))

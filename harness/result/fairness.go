@@ -14,7 +14,7 @@ import (
 
 // long returns a metric of the acquisitions of all workers in the window, in descending order.
 func long(name, unit, doc, paper, better string, of func(desc []float64, sum float64) float64) *Metric {
-	return closed(metric(name, unit, doc, paper, better, func(r *harness.Result) (float64, bool) {
+	return closed(metric(name, unit, doc, paper, better, func(r *Result) (float64, bool) {
 		desc := Each(r.Workers, func(n uint64) float64 { return float64(n) })
 		slices.SortFunc(desc, func(a, b float64) int { return cmp.Compare(b, a) })
 		sum := sumOf(desc)
@@ -80,7 +80,7 @@ var MinMax = long("min-max", "minmax-%", "acquisitions of the least served worke
 // Fairness in Wireless Media Access Protocols", SIGMETRICS 2000.
 var Jain = metric("jain", "jain-slice-%",
 	"Jain's fairness index within slices of 20 ms (60 ms of distributed locks): 100 is equal shares, 100/workers is one owner", "Jain, Chiu & Hawe 1984", Higher,
-	func(r *harness.Result) (float64, bool) {
+	func(r *Result) (float64, bool) {
 		var total float64
 		known, all := 0, 0
 		for counts := range sliced(r) {
@@ -127,7 +127,7 @@ func sumOf(xs []float64) (sum float64) {
 // length.
 var Starved = metric("starved", "starved-%",
 	"share of the workers' slices of 20 ms (60 ms of distributed locks) in which a worker finished no acquisition", "Go runtime, BenchmarkMutexCapture", Lower,
-	func(r *harness.Result) (float64, bool) {
+	func(r *Result) (float64, bool) {
 		if asking := r.Workload.Hold.Mean + r.Workload.Think.Mean; 10*asking > scale(r) {
 			return 0, false
 		}
@@ -149,10 +149,10 @@ var Starved = metric("starved", "starved-%",
 // Source: as [Starved].
 var Unserved = metric("unserved", "unserved-ns",
 	"longest time in which a worker finished no acquisition: it is one moment, and no longer than the window", "Go runtime, BenchmarkMutexCapture", Lower,
-	func(r *harness.Result) (float64, bool) { return float64(r.Unserved), r.Unserved > 0 })
+	func(r *Result) (float64, bool) { return float64(r.Unserved), r.Unserved > 0 })
 
 // scale returns the shortest window of a budget, so that every window has a slice.
-func scale(r *harness.Result) time.Duration {
+func scale(r *Result) time.Duration {
 	if r.Lock.Traits.Needs != "" {
 		return 3 * harness.SliceLength
 	}
@@ -161,7 +161,7 @@ func scale(r *harness.Result) time.Duration {
 
 // sliced yields each worker's acquisitions in each slice of r, reused. It yields nothing with
 // fewer than two workers, or inconsistent data.
-func sliced(r *harness.Result) iter.Seq[[]float64] {
+func sliced(r *Result) iter.Seq[[]float64] {
 	return func(yield func([]float64) bool) {
 		workers := len(r.Workers)
 		if workers < 2 || len(r.Slices)%workers != 0 {
@@ -191,11 +191,11 @@ func sliced(r *harness.Result) iter.Seq[[]float64] {
 //
 // Source: as [Jain].
 var RankJain = perRank("rank-jain", "jain-rank-%", "Jain's fairness index of acquisitions per worker between ranks", "Jain, Chiu & Hawe 1984",
-	func(k harness.Rank) any { return k.Rank }, betweenGroups)
+	func(k Rank) any { return k.Rank }, betweenGroups)
 
 // HostJain is [RankJain] between hosts: the ranks of a host count as one.
 var HostJain = perRank("host-jain", "jain-host-%", "Jain's fairness index of acquisitions per worker between hosts", "Jain, Chiu & Hawe 1984",
-	func(k harness.Rank) any { return k.Host }, betweenGroups)
+	func(k Rank) any { return k.Host }, betweenGroups)
 
 func betweenGroups(each []float64, _ float64) float64 { return 100 * stat.Jain(each) }
 
@@ -207,14 +207,14 @@ func betweenGroups(each []float64, _ float64) float64 { return 100 * stat.Jain(e
 // Gallager, "Data Networks", 2nd edition, 1992, section 6.5.2. An index such as
 // [RankJain] can be near 100 % while one of many gets nothing.
 var RankLeast = perRank("rank-least", "rank-least-%", "acquisitions per worker of the least served rank over those of all", "Bertsekas & Gallager 1992",
-	func(k harness.Rank) any { return k.Rank },
+	func(k Rank) any { return k.Rank },
 	func(each []float64, all float64) float64 { return 100 * slices.Min(each) / all })
 
 // perRank returns a metric of the acquisitions per worker of each group of ranks with
 // equal place, in the order of their first rank, and of all ranks together. It has no
 // figure if a result was not merged, nothing was acquired, or there is one group.
-func perRank(name, unit, doc, paper string, place func(k harness.Rank) any, of func(each []float64, all float64) float64) *Metric {
-	return closed(metric(name, unit, doc, paper, Higher, func(r *harness.Result) (float64, bool) {
+func perRank(name, unit, doc, paper string, place func(k Rank) any, of func(each []float64, all float64) float64) *Metric {
+	return closed(metric(name, unit, doc, paper, Higher, func(r *Result) (float64, bool) {
 		type sum struct{ ops, workers float64 }
 		var all sum
 		var each []float64
@@ -260,19 +260,19 @@ const (
 )
 
 func locality(name, unit, doc string, d distance) *Metric {
-	return metric(name, unit, doc, "Radović & Hagersten 2003", "", func(r *harness.Result) (float64, bool) {
+	return metric(name, unit, doc, "Radović & Hagersten 2003", "", func(r *Result) (float64, bool) {
 		counts, ok := distances(r)
 		share, some := ratio(100*float64(counts[d]), float64(counts[withinRank]+counts[betweenRanks]+counts[betweenHosts]))
 		return share, ok && some
 	})
 }
 
-func distances(r *harness.Result) (counts [betweenHosts + 1]int, ok bool) {
+func distances(r *Result) (counts [betweenHosts + 1]int, ok bool) {
 	log := owners{r.Owners, r.Burst, len(r.Workers)}
 	if len(r.Ranks) < 2 || !log.valid() {
 		return counts, false
 	}
-	of := make([]harness.Rank, len(r.Workers))
+	of := make([]Rank, len(r.Workers))
 	for i := range of {
 		k := sort.Search(len(r.Ranks), func(k int) bool { return r.Ranks[k].First > i }) - 1
 		if k < 0 || i >= r.Ranks[k].First+r.Ranks[k].Workers {

@@ -10,16 +10,16 @@ import (
 	"locklab/harness"
 )
 
-func slicedInto(workers int, counts ...uint32) *harness.Result {
-	return &harness.Result{Workers: make([]uint64, workers), Slices: counts}
+func slicedInto(workers int, counts ...uint32) *Result {
+	return &Result{Workers: make([]uint64, workers), Slices: counts}
 }
 
-func served(r *harness.Result) *harness.Result {
+func served(r *Result) *Result {
 	r.Lock.Traits.Needs = harness.KindRedis
 	return r
 }
 
-func asking(r *harness.Result, hold, think time.Duration) *harness.Result {
+func asking(r *Result, hold, think time.Duration) *Result {
 	r.Workload.Hold.Mean, r.Workload.Think.Mean = hold, think
 	return r
 }
@@ -27,7 +27,7 @@ func asking(r *harness.Result, hold, think time.Duration) *harness.Result {
 func TestSlicesByHand(t *testing.T) {
 	for _, c := range []struct {
 		m    *Metric
-		r    *harness.Result
+		r    *Result
 		want float64 // NaN for no figure
 	}{
 		{Jain, slicedInto(2, 50, 50), 100},
@@ -61,7 +61,7 @@ func TestSlicesByHand(t *testing.T) {
 		{Starved, asking(slicedInto(2, 0, 5), 3*time.Millisecond, 0), math.NaN()},
 		{Starved, served(asking(slicedInto(2, 0, 5, 0, 5, 0, 5), 3*time.Millisecond, 0)), 50},
 
-		{Unserved, &harness.Result{Unserved: 7}, 7}, {Unserved, slicedInto(2, 1, 1), math.NaN()},
+		{Unserved, &Result{Unserved: 7}, 7}, {Unserved, slicedInto(2, 1, 1), math.NaN()},
 	} {
 		got, ok := c.m.Of(c.r)
 		if want := !math.IsNaN(c.want); ok != want || ok && math.Abs(got-c.want) > 1e-9 {
@@ -74,7 +74,7 @@ func TestBypassByBruteForce(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 300 {
 		workers, burst := 2+rng.IntN(4), 2+rng.IntN(12)
-		r := &harness.Result{Burst: burst, Workers: make([]uint64, workers)}
+		r := &Result{Burst: burst, Workers: make([]uint64, workers)}
 		for range burst * (1 + rng.IntN(3)) {
 			r.Owners = append(r.Owners, uint16(rng.IntN(workers)))
 		}
@@ -101,15 +101,15 @@ func TestBypassByBruteForce(t *testing.T) {
 	}
 }
 
-func merged(ops ...uint64) *harness.Result {
-	r := &harness.Result{Workers: make([]uint64, 6), Workload: harness.Workload{Workers: 6, Ranks: 4}, Elapsed: 1e9}
+func merged(ops ...uint64) *Result {
+	r := &Result{Workers: make([]uint64, 6), Workload: harness.Workload{Workers: 6, Ranks: 4}, Elapsed: 1e9}
 	first := 0
 	for i, n := range []int{2, 1, 2, 1} {
 		host := "a"
 		if i == 3 {
 			host = "b"
 		}
-		r.Ranks = append(r.Ranks, harness.Rank{Rank: i, Host: host, First: first, Workers: n, Ops: ops[i]})
+		r.Ranks = append(r.Ranks, Rank{Rank: i, Host: host, First: first, Workers: n, Ops: ops[i]})
 		first += n
 		r.Ops += ops[i]
 	}
@@ -132,7 +132,7 @@ func TestRanks(t *testing.T) {
 	none := math.NaN()
 	for _, c := range []struct {
 		name string
-		r    *harness.Result
+		r    *Result
 		want map[*Metric]float64 // NaN is no figure
 	}{
 		{"fair", logged, map[*Metric]float64{RankJain: 100, HostJain: 100, RankLeast: 100,

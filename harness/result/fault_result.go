@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/oracle"
 )
 
@@ -44,8 +43,8 @@ type FaultResult struct {
 	Source   string      `json:"source"`   // first report or description of the fault
 	Tests    []Guarantee `json:"tests,omitempty"`
 
-	Lock     harness.Lock `json:"lock"`
-	Expected Expectation  `json:"expected"`
+	Lock     Lock        `json:"lock"`
+	Expected Expectation `json:"expected"`
 
 	// Skipped, if not empty, is the reason why the scenario was not tried on the lock.
 	Skipped string `json:"skipped,omitempty"`

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 
-	"locklab/harness"
 	"locklab/harness/oracle"
 )
 
@@ -96,7 +95,7 @@ func ReadPublished(in io.Reader) (out []*FaultResult, err error) {
 		return nil, fmt.Errorf("result: published counts: the first row is not %q", head)
 	}
 	for _, row := range rows[1:] {
-		f := &FaultResult{Scenario: row[0], Lock: harness.Lock{Name: row[1]}, Seen: make(map[oracle.Anomaly]int)}
+		f := &FaultResult{Scenario: row[0], Lock: Lock{Name: row[1]}, Seen: make(map[oracle.Anomaly]int)}
 		if f.Tries, err = strconv.Atoi(row[2]); err != nil || f.Tries < 1 {
 			return nil, fmt.Errorf("result: published counts: %s of %s has the tries %q", row[0], row[1], row[2])
 		}

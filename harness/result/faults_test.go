@@ -14,7 +14,7 @@ func fault() *FaultResult {
 	return &FaultResult{
 		Scenario: "holder-pause", Question: "What if a holder pauses?", Fault: "SIGSTOP", Source: "a book",
 		Tests:    []Guarantee{Fencing},
-		Lock:     harness.Lock{Name: "redis-lock", Doc: "x", Family: harness.Redis, Traits: harness.Traits{Needs: "redis", Fenced: true}},
+		Lock:     Lock{Name: "redis-lock", Doc: "x", Family: harness.Redis, Traits: harness.Traits{Needs: "redis", Fenced: true}},
 		Expected: Expectation{Anomalies: []oracle.Anomaly{oracle.TwoHolders}, Why: "the lease ends"},
 		Skipped:  "no", Seed: 7, Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second, Interrupted: true,
 		Tries: 20, Seen: map[oracle.Anomaly]int{oracle.TwoHolders: 15, oracle.TokenFell: 2}, Failed: 1, Starved: 2,
@@ -30,9 +30,7 @@ func write(t *testing.T, dir string, faults ...*FaultResult) *Run {
 	t.Helper()
 	w := createRun(t, dir, Manifest{Command: []string{"locklab", "chaos"}, Commit: "abc"})
 	for _, f := range faults {
-		if err := w.Append(Record{Fault: f}); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, w.Append(Record{Fault: f}))
 	}
 	finishRun(t, w)
 	run, err := Load(dir)

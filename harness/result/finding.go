@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"time"
 
-	"locklab/harness"
+	"locklab/internal/machine"
 )
 
-// A Finding is the outcome of one experiment about the hardware. Like a [harness.Result] it
+// A Finding is the outcome of one experiment about the hardware. Like a [Result] it
 // carries everything a page needs: the question, the figures and how to draw them.
 type Finding struct {
 	Name     string `json:"name"`     // of the experiment
@@ -25,7 +25,7 @@ type Finding struct {
 	Tables   []Table           `json:"tables,omitempty"`
 	Listing  string            `json:"listing,omitempty"` // preformatted text, such as machine instructions
 	Notes    []string          `json:"notes,omitempty"`   // conditions and limits
-	Warnings []harness.Warning `json:"warnings,omitempty"`
+	Warnings []machine.Warning `json:"warnings,omitempty"`
 }
 
 // A Table has one cell for each column in each row.

@@ -21,7 +21,7 @@ func finding() *Finding {
 		Name: "core-to-core", Question: "How far?", Method: "Two threads.", Source: "a book",
 		Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second, Interrupted: true,
 		Answer: "Far \"enough\".", Listing: "LOCK\nCMPXCHG <AX>", Notes: []string{"on paper"},
-		Warnings: []harness.Warning{{Text: "noise", Remedy: "quiet"}},
+		Warnings: []machine.Warning{{Text: "noise", Remedy: "quiet"}},
 		Tables: []Table{{Caption: "one way", Label: "CPU", Chart: Heat, Log: true,
 			Columns: []Column{{Name: "0", Unit: "ns", Plot: true}},
 			Rows:    []Row{{Label: "0", X: 8, Cells: []Cell{{Median: 2, Lo: 1, Hi: 3, N: 5}, {Text: "never"}, {}}}}}},
@@ -34,30 +34,20 @@ func TestResume(t *testing.T) {
 	m := Manifest{Commit: "abc", Machine: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Test 9000", CPUs: 8, Kernel: "6"}}
 	w := createRun(t, dir, m)
 	for _, key := range []string{"0-1", "0-2"} {
-		if err := w.Append(Record{Sample: &Sample{Experiment: "e", Key: key}}); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, w.Append(Record{Sample: &Sample{Experiment: "e", Key: key}}))
 	}
-	if err := w.Finish(func(m *Manifest) { m.Interrupted = true }); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, w.Finish(func(m *Manifest) { m.Interrupted = true }))
 	cutShort(t, filepath.Join(dir, ResultsName), 5)
 	w, run, err := Resume(dir, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if len(run.Samples) != 1 || run.Samples[0].Key != "0-1" {
 		t.Errorf("went on with %+v, want the one sample that is whole", run.Samples)
 	}
 	f := finding()
 	for range 2 { // the second replaces the first
-		if err := errors.Join(w.Append(Record{Sample: &Sample{Experiment: "e", Key: "0-2"}}), w.Append(Record{Finding: f})); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, errors.Join(w.Append(Record{Sample: &Sample{Experiment: "e", Key: "0-2"}}), w.Append(Record{Finding: f})))
 	}
-	if err := w.Finish(func(m *Manifest) { m.Finished = time.Unix(9, 0).UTC() }); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, w.Finish(func(m *Manifest) { m.Finished = time.Unix(9, 0).UTC() }))
 	run, err = Load(dir)
 	if err != nil || len(run.Samples) != 3 || len(run.Findings) != 1 || run.Manifest.Interrupted {
 		t.Errorf("%d samples, %d findings, interrupted %v (%v)", len(run.Samples), len(run.Findings), run.Manifest.Interrupted, err)
@@ -73,9 +63,7 @@ func cutShort(t *testing.T, name string, by int64) {
 	if err == nil {
 		err = os.Truncate(name, info.Size()-by)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 }
 
 func TestRunsRefused(t *testing.T) {
@@ -148,9 +136,7 @@ func TestMend(t *testing.T) {
 		{"", 2}, {string(line[:1]), 2}, {string(line[:len(line)/2]), 2}, {string(line[:len(line)-2]), 2},
 		{string(line[:len(line)-1]), 3}, {" ", 2}, {string(long[:len(long)-2]), 2}, {string(long[:len(long)-1]), 3},
 	} {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, os.RemoveAll(dir))
 		w, err := Create(dir, Manifest{})
 		if err == nil {
 			err = w.Finish(func(*Manifest) {})
@@ -158,16 +144,10 @@ func TestMend(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(dir, ResultsName), []byte(string(line)+string(line)+c.end), 0o644)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		w, run, err := Resume(dir, Manifest{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(w.Append(Record{Sample: &Sample{Experiment: "e", Key: "later"}}), w.Finish(func(*Manifest) {})); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
+		requireNoError(t, errors.Join(w.Append(Record{Sample: &Sample{Experiment: "e", Key: "later"}}), w.Finish(func(*Manifest) {})))
 		later, err := Load(dir)
 		if err != nil || len(run.Samples) != c.want || len(later.Samples) != c.want+1 || len(run.Damage)+len(later.Damage) != 0 {
 			t.Errorf("after %.30q: %d samples, then %d, want %d and one more; damage %q, then %q (%v)",
@@ -178,23 +158,17 @@ func TestMend(t *testing.T) {
 
 func TestWholePieces(t *testing.T) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer f.Close()
 	full := &tail{File: f}
 	if _, err := full.Write([]byte("one\n")); err != nil {
 		t.Fatal(err)
 	}
 	var old syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &old))
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 6, Max: old.Max}); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &syscall.Rlimit{Cur: 6, Max: old.Max}))
 	_, err = full.Write([]byte("two\n"))
 	if rerr := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &old); rerr != nil {
 		t.Fatal(rerr)

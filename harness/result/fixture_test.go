@@ -10,13 +10,12 @@ import (
 	"time"
 
 	"locklab/harness"
-
 	"locklab/internal/machine"
 )
 
 const window = 400 * time.Millisecond
 
-var servedLock = harness.Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis",
+var servedLock = Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis",
 	Traits: harness.Traits{Needs: "redis", Fenced: true}}
 
 // drawn returns ordered holds by random workers, with rising tokens and no overlap.
@@ -39,12 +38,12 @@ func drawn(seed uint64, workers int) (out []harness.Hold) {
 	}
 }
 
-func measured(w harness.Workload, holds []harness.Hold, first, workers int) *harness.Result {
-	r := &harness.Result{Lock: servedLock, Workload: w, Elapsed: window, Workers: make([]uint64, workers), Overlap: 1, SampleEvery: 1,
+func measured(w harness.Workload, holds []harness.Hold, first, workers int) *Result {
+	r := &Result{Lock: servedLock, Workload: w, Elapsed: window, Workers: make([]uint64, workers), Overlap: 1, SampleEvery: 1,
 		Clock: "monotonic", ClockFloor: 20, ClockStep: 1, Started: time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC),
 		Slices: make([]uint32, workers*int(window/harness.SliceLength)), Wire: &harness.Counts{}, RoundTrip: 50_000,
 		Unserved: 1}
-	var wait, handover, passed Histogram
+	var wait, handover, passed Recorder
 	for i, h := range holds {
 		h.Worker -= first
 		r.Ops++
@@ -65,7 +64,7 @@ func measured(w harness.Workload, holds []harness.Hold, first, workers int) *har
 		r.Slices = nil
 	}
 	r.Burst, r.Wait, r.Handover, r.HandoverWait = len(r.Owners), wait.Snapshot(), handover.Snapshot(), passed.Snapshot()
-	r.CPU = harness.CPU{Time: time.Duration(r.Ops), Voluntary: int64(r.Ops), Involuntary: 3 * int64(r.Ops), Allocs: 2 * r.Ops}
+	r.CPU = ClientCost{Time: time.Duration(r.Ops), Voluntary: int64(r.Ops), Involuntary: 3 * int64(r.Ops), Allocs: 2 * r.Ops}
 	r.Wire.Requests, r.Wire.Notifications = 3*r.Ops, r.Ops
 	return r
 }
@@ -85,7 +84,7 @@ func oneClock() []seat {
 	return []seat{{"a", "k", 7e9, 1, 900}, {"a", "k", 7e9, 2, 900}, {"b", "k", 7e9, -3, 900}, {"b", "k", 7e9, 4, -1}}
 }
 
-func split(w harness.Workload, holds []harness.Hold, seats []seat) (parts []*harness.Result) {
+func split(w harness.Workload, holds []harness.Hold, seats []seat) (parts []*Result) {
 	for i, s := range seats {
 		first, workers := w.Share(i)
 		var own []harness.Hold
@@ -96,14 +95,14 @@ func split(w harness.Workload, holds []harness.Hold, seats []seat) (parts []*har
 		}
 		r := measured(w, own, first, workers)
 		zero := s.ahead + 1_000*int64(i) // start of its process
-		k := harness.Rank{Rank: i, Host: s.host, PID: 100 + i, First: first, Workers: workers, Ops: r.Ops, Clock: s.clock,
+		k := Rank{Rank: i, Host: s.host, PID: 100 + i, First: first, Workers: workers, Ops: r.Ops, Clock: s.clock,
 			Zero: zero, Opened: s.ahead, Closed: s.ahead + int64(window), Offset: s.offset, Error: s.error}
 		for _, h := range own {
 			h.Worker -= first
 			h.Requested, h.Acquired, h.Releasing = h.Requested+s.ahead-zero, h.Acquired+s.ahead-zero, h.Releasing+s.ahead-zero
 			r.Holds = append(r.Holds, h)
 		}
-		r.Ranks = []harness.Rank{k}
+		r.Ranks = []Rank{k}
 		parts = append(parts, r)
 	}
 	return parts
@@ -113,7 +112,7 @@ func workload(workers, ranks int) harness.Workload {
 	return harness.Workload{Workers: workers, Ranks: ranks, Hold: harness.Span{Mean: 100 * time.Microsecond}, Window: window}
 }
 
-func runs(seats []seat, of ...[]*harness.Result) (parts []*Run) {
+func runs(seats []seat, of ...[]*Result) (parts []*Run) {
 	for i, s := range seats {
 		p := &Run{Dir: fmt.Sprintf("part-%d", i), Manifest: Manifest{
 			Schema: Schema, Command: []string{"locklab", "run", fmt.Sprint("--rank=", i)}, Commit: "0123abc", Binary: "b", Seed: 7, Rounds: 1, Cases: len(of),
@@ -138,57 +137,45 @@ func shuffled[T any](seed uint64, xs []T) []T {
 func encodeRecord(t testing.TB, rec Record) []byte {
 	t.Helper()
 	line, err := Encode(rec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return line
 }
 
 func decodeLine(t testing.TB, line []byte) Record {
 	t.Helper()
 	rec, err := Decode(line)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return rec
 }
 
 func createRun(t testing.TB, dir string, m Manifest) *Writer {
 	t.Helper()
 	w, err := Create(dir, m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return w
 }
 
 func finishRun(t testing.TB, w *Writer) {
 	t.Helper()
-	if err := w.Finish(func(*Manifest) {}); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, w.Finish(func(*Manifest) {}))
 }
 
 func loadRun(t testing.TB, dir string) *Run {
 	t.Helper()
 	run, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return run
 }
 
 func mergeRuns(t testing.TB, parts []*Run) *Run {
 	t.Helper()
 	run, err := Merge(parts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return run
 }
 
 // mergeOne returns the merged result of parts, which have one case, described by name.
-func mergeOne(t testing.TB, name string, parts []*Run) *harness.Result {
+func mergeOne(t testing.TB, name string, parts []*Run) *Result {
 	t.Helper()
 	run := mergeRuns(t, parts)
 	if len(run.Results) != 1 {
@@ -200,16 +187,19 @@ func mergeOne(t testing.TB, name string, parts []*Run) *harness.Result {
 func readFiles(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	files := make(map[string]string)
 	for _, e := range entries {
 		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		files[e.Name()] = string(text)
 	}
 	return files
+}
+
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -4,27 +4,25 @@ import (
 	"math"
 	"testing"
 	"time"
-
-	"locklab/harness"
 )
 
 func TestUnderTheFloor(t *testing.T) {
-	quantile := func(h harness.Histogram) *harness.Result {
-		return &harness.Result{Wait: h, Handover: h, ClockFloor: 20, ClockStep: 10, Transfer: 50, RoundTrip: 25} // floor 150
+	quantile := func(h Histogram) *Result {
+		return &Result{Wait: h, Handover: h, ClockFloor: 20, ClockStep: 10, Transfer: 50, RoundTrip: 25} // floor 150
 	}
-	spans := func(mean int64) *harness.Result {
+	spans := func(mean int64) *Result {
 		const n = 100 // the step counts a tenth: 5 * (20 + 1)
-		return &harness.Result{Hold: harness.Spans{N: n, Sum: time.Duration(mean * n)},
-			Handover: harness.Histogram{{Value: mean, N: n}}, ClockFloor: 20, ClockStep: 10}
+		return &Result{Hold: Spans{N: n, Sum: time.Duration(mean * n)},
+			Handover: Histogram{{Value: mean, N: n}}, ClockFloor: 20, ClockStep: 10}
 	}
-	in := func(r *harness.Result, elapsed time.Duration, handovers uint64) *harness.Result {
+	in := func(r *Result, elapsed time.Duration, handovers uint64) *Result {
 		r.Elapsed, r.Handovers = elapsed, handovers
 		return r
 	}
-	all := func(v int64) harness.Histogram { return harness.Histogram{{Value: v, N: 20_000}} }
+	all := func(v int64) Histogram { return Histogram{{Value: v, N: 20_000}} }
 	for _, c := range []struct {
 		m     *Metric
-		r     *harness.Result
+		r     *Result
 		want  float64 // NaN for no figure
 		bound float64
 	}{
@@ -54,18 +52,18 @@ func TestUnderTheFloor(t *testing.T) {
 }
 
 func TestSummaryOfBounds(t *testing.T) {
-	rounds := func(waits ...int64) (rs []*harness.Result) {
+	rounds := func(waits ...int64) (rs []*Result) {
 		for _, v := range waits {
-			r := &harness.Result{ClockFloor: 20, ClockStep: 10} // floor 150
+			r := &Result{ClockFloor: 20, ClockStep: 10} // floor 150
 			if v > 0 {
-				r.Wait = harness.Histogram{{Value: v, N: 100}}
+				r.Wait = Histogram{{Value: v, N: 100}}
 			}
 			rs = append(rs, r)
 		}
 		return rs
 	}
 	for _, c := range []struct {
-		rs     []*harness.Result
+		rs     []*Result
 		median float64
 		n      int
 		atMost bool
@@ -83,7 +81,7 @@ func TestSummaryOfBounds(t *testing.T) {
 	if s := P50.Summary(nil); s.N != 0 || s.AtMost {
 		t.Errorf("no rounds: got %+v", s)
 	}
-	if s := WindowJain.Summary([]*harness.Result{{Workers: []uint64{1, 1}}, {}}); s.N != 1 || s.Median != 100 || s.AtMost {
+	if s := WindowJain.Summary([]*Result{{Workers: []uint64{1, 1}}, {}}); s.N != 1 || s.Median != 100 || s.AtMost {
 		t.Errorf("a metric without bounds: got %+v", s)
 	}
 }

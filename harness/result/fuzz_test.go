@@ -1,8 +1,6 @@
 package result
 
-import (
-	"testing"
-)
+import "testing"
 
 func FuzzMerge(f *testing.F) {
 	seats := oneClock()[:2]
@@ -18,12 +16,9 @@ func FuzzMerge(f *testing.F) {
 	parts[1].Ranks[0].Offset = -1 << 63
 	f.Add(encoded(f, parts[0]), encoded(f, parts[1]))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
-		x, err := Decode(a)
-		if err != nil || x.Result == nil {
-			return
-		}
-		y, err := Decode(b)
-		if err != nil || y.Result == nil {
+		x, errX := Decode(a)
+		y, errY := Decode(b)
+		if errX != nil || errY != nil || x.Result == nil || y.Result == nil {
 			return
 		}
 		whole := runs(seats)

@@ -6,31 +6,31 @@ import (
 	"math"
 	"slices"
 
-	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
 
 // A group is the results of all ranks of one case and round, and their common conclusions.
 type group struct {
-	parts   []*harness.Result // by rank
-	ranks   []harness.Rank
+	parts   []*Result // by rank
+	ranks   []Rank
 	clocks  clocks
 	windows windows
 
 	turns      turnOrder
-	violations []harness.Violation
+	violations []oracle.Violation
 	warnings   []warned
 }
 
-func newGroup(parts []*harness.Result) *group {
-	g := &group{parts: parts, ranks: Each(parts, func(p *harness.Result) harness.Rank { return p.Ranks[0] })}
+func newGroup(parts []*Result) *group {
+	g := &group{parts: parts, ranks: Each(parts, func(p *Result) Rank { return p.Ranks[0] })}
 	g.clocks = newClocks(g.ranks)
 	g.windows = newWindows(g.ranks, g.clocks)
 	return g
 }
 
-func (g *group) merge() *harness.Result {
+func (g *group) merge() *Result {
 	for i, p := range g.parts {
 		for _, w := range p.Warnings {
 			if w.Kind != othersKind || !g.shared(i) { // its other processes are ranks too: see noise
@@ -40,7 +40,7 @@ func (g *group) merge() *harness.Result {
 	}
 	g.judge()
 	g.turns = g.order()
-	out := new(harness.Result)
+	out := new(Result)
 	for _, r := range MergeRules {
 		r.merge(out, g)
 	}
@@ -48,11 +48,11 @@ func (g *group) merge() *harness.Result {
 }
 
 func (g *group) shared(i int) bool {
-	return slices.ContainsFunc(g.ranks, func(k harness.Rank) bool { return k.Rank != i && k.Machine() == g.ranks[i].Machine() })
+	return slices.ContainsFunc(g.ranks, func(k Rank) bool { return k.Rank != i && k.Machine() == g.ranks[i].Machine() })
 }
 
 func (g *group) warn(remedy, format string, args ...any) {
-	g.warnings = append(g.warnings, warned{"", harness.Warning{Kind: KindRanks, Text: fmt.Sprintf(format, args...), Remedy: remedy}})
+	g.warnings = append(g.warnings, warned{"", machine.Warning{Kind: KindRanks, Text: fmt.Sprintf(format, args...), Remedy: remedy}})
 }
 
 // KindRanks is the Kind of warnings about ranks together, such as insufficient clocks.
@@ -63,12 +63,12 @@ const othersKind = "others"
 
 type warned struct {
 	host string
-	harness.Warning
+	machine.Warning
 }
 
 // pool returns the warnings, one of each kind and host, or without a kind one of each
 // text. If there are several hosts, each warning names its own.
-func pool(ws []warned) (out []harness.Warning) {
+func pool(ws []warned) (out []machine.Warning) {
 	type same struct{ host, kind, text string }
 	hosts, seen := make(map[string]bool), make(map[same]bool)
 	for _, w := range ws {
@@ -93,9 +93,9 @@ func pool(ws []warned) (out []harness.Warning) {
 	return out
 }
 
-func broken(parts []*harness.Result) *harness.Result {
+func broken(parts []*Result) *Result {
 	first := parts[0]
-	out := &harness.Result{Lock: first.Lock, Workload: first.Workload, Round: first.Round, Started: first.Started}
+	out := &Result{Lock: first.Lock, Workload: first.Workload, Round: first.Round, Started: first.Started}
 	var ws []warned
 	for _, p := range parts {
 		out.Started = earlier(out.Started, p.Started)
@@ -117,7 +117,7 @@ func broken(parts []*harness.Result) *harness.Result {
 	return out
 }
 
-func retries(p *harness.Result) (out []string) {
+func retries(p *Result) (out []string) {
 	for _, text := range p.Retries {
 		for _, k := range p.Ranks {
 			text = place(k.Rank, k.Host) + ": " + text
@@ -128,8 +128,8 @@ func retries(p *harness.Result) (out []string) {
 }
 
 // noise returns the worst figures of any host, or nil. The use of other ranks does not count.
-func (g *group) noise() *harness.Noise {
-	var out *harness.Noise
+func (g *group) noise() *machine.Noise {
+	var out *machine.Noise
 	for i, p := range g.parts {
 		if p.Noise == nil {
 			continue
@@ -203,9 +203,9 @@ type clocks struct {
 
 // newClocks returns the clocks of ranks. The best known offset of a clock serves all
 // ranks that read it: their times are compared directly.
-func newClocks(ranks []harness.Rank) clocks {
+func newClocks(ranks []Rank) clocks {
 	c := clocks{one: true, known: true}
-	best := make(map[string]harness.Rank)
+	best := make(map[string]Rank)
 	for i, k := range ranks {
 		name := cmp.Or(k.Clock, fmt.Sprintf("rank %d", i))
 		c.name = append(c.name, name)
@@ -251,7 +251,7 @@ func (c clocks) worst() (most int64) {
 // is one, else in ns since the time agreed upon by the ranks.
 type windows struct{ opened, closed []int64 }
 
-func newWindows(ranks []harness.Rank, c clocks) (w windows) {
+func newWindows(ranks []Rank, c clocks) (w windows) {
 	for i, k := range ranks {
 		from := k.Late
 		if c.known {

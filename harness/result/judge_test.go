@@ -79,7 +79,7 @@ func TestSaid(t *testing.T) {
 		name    string
 		seats   []seat
 		traits  harness.Traits
-		edit    func(parts []*harness.Result)
+		edit    func(parts []*Result)
 		ordered bool
 		left    bool // handover times are left out
 		slices  bool
@@ -93,9 +93,9 @@ func TestSaid(t *testing.T) {
 		{"errors of a slice", clocks(4e6), plain, nil, false, false, false, []string{"the order is not known", "shorter than 16 ms", "nothing is said of shares within slices"}},
 		{"not known, tokens", clocks(-1), servedLock.Traits, nil, true, true, false, []string{"clock of rank 0 on a, rank 1 on b, rank 2 on c and rank 3 on d differs", "left out", "shares within slices"}},
 		{"not known, no tokens", clocks(-1), plain, nil, false, false, false, []string{"clock of rank 0", "do not tell in which order", "shares within slices"}},
-		{"holds lost", oneClock(), plain, func(ps []*harness.Result) { ps[1].HoldsLost, ps[1].Holds = 5, ps[1].Holds[5:] }, false, false, true, []string{"5 acquisitions were not kept"}},
-		{"no holds", oneClock(), plain, func(ps []*harness.Result) { ps[1].Holds = nil }, false, false, true, []string{"acquisitions were not kept"}},
-		{"readers", oneClock(), plain, func(ps []*harness.Result) {
+		{"holds lost", oneClock(), plain, func(ps []*Result) { ps[1].HoldsLost, ps[1].Holds = 5, ps[1].Holds[5:] }, false, false, true, []string{"5 acquisitions were not kept"}},
+		{"no holds", oneClock(), plain, func(ps []*Result) { ps[1].Holds = nil }, false, false, true, []string{"acquisitions were not kept"}},
+		{"readers", oneClock(), plain, func(ps []*Result) {
 			for _, p := range ps {
 				p.Workload.Reads = 50
 			}

@@ -21,12 +21,12 @@ import (
 // A Record is the content of one line: exactly one field is set, or no field if this
 // version does not support the kind of the line.
 type Record struct {
-	Result     *harness.Result `kind:"case"` // of one case and round
-	Finding    *Finding        `kind:"experiment"`
-	Sample     *Sample         `kind:"sample"` // a finished part of an incomplete experiment
-	Fault      *FaultResult    `kind:"chaos"`
-	Simulation *Simulation     `kind:"simulation"` // no measurement
-	Machine    *ModelMachine   `kind:"machine"`    // of the simulations that follow
+	Result     *Result       `kind:"case"` // of one case and round
+	Finding    *Finding      `kind:"experiment"`
+	Sample     *Sample       `kind:"sample"` // a finished part of an incomplete experiment
+	Fault      *FaultResult  `kind:"chaos"`
+	Simulation *Simulation   `kind:"simulation"` // no measurement
+	Machine    *ModelMachine `kind:"machine"`    // of the simulations that follow
 }
 
 type header struct {
@@ -36,7 +36,7 @@ type header struct {
 
 // A caseLine is the line of a result, without its header.
 type caseLine struct {
-	*harness.Result
+	*Result
 	Wait     string `json:"wait,omitempty"`     // HdrHistogram V2, compressed, base64; ns
 	Handover string `json:"handover,omitempty"` // the same
 	Owners   string `json:"owners,omitempty"`   // DEFLATE of one uvarint an owner, base64
@@ -51,7 +51,7 @@ type caseLine struct {
 
 // A packing is the counts of a histogram and its packed form.
 type packing struct {
-	counts *harness.Histogram
+	counts *Histogram
 	text   *string
 }
 
@@ -84,7 +84,7 @@ func Encode(rec Record) ([]byte, error) {
 	return nil, errors.New("result: the record is empty")
 }
 
-func pack(r *harness.Result) (l caseLine, err error) {
+func pack(r *Result) (l caseLine, err error) {
 	l = caseLine{Result: r}
 	for _, h := range l.histograms() {
 		if *h.text, err = encodeHistogram(*h.counts); err != nil {
@@ -143,7 +143,7 @@ func (u *unpacker) decode(text []byte) (Record, error) {
 // validate returns what is wrong with the content of a line.
 func validate(v any) error {
 	switch v := v.(type) {
-	case *harness.Result:
+	case *Result:
 		return named(v.Lock.Name, "lock")
 	case *Finding:
 		return named(v.Name, "experiment")
@@ -171,7 +171,7 @@ func wrapped(err error) error {
 	return nil
 }
 
-func (u *unpacker) decodeCase(text []byte, r *harness.Result) error {
+func (u *unpacker) decodeCase(text []byte, r *Result) error {
 	l := caseLine{Result: r}
 	if err := json.Unmarshal(text, &l); err != nil {
 		return err
@@ -194,7 +194,7 @@ func (u *unpacker) decodeCase(text []byte, r *harness.Result) error {
 	return err
 }
 
-func encodeHistogram(h harness.Histogram) (string, error) {
+func encodeHistogram(h Histogram) (string, error) {
 	if len(h) == 0 {
 		return "", nil
 	}

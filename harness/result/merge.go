@@ -67,7 +67,7 @@ func place(rank int, host string) string {
 	return fmt.Sprintf("rank %d on %s", rank, cmp.Or(host, "an unknown host"))
 }
 
-func caseName(r *harness.Result) string { return "lock=" + r.Lock.Name + "/" + r.Workload.Name() }
+func caseName(r *Result) string { return "lock=" + r.Lock.Name + "/" + r.Workload.Name() }
 
 type key struct {
 	name  string
@@ -76,7 +76,7 @@ type key struct {
 
 // A share is the result of a rank.
 type share struct {
-	*harness.Result
+	*Result
 	rank int
 }
 
@@ -85,8 +85,8 @@ func (s share) key() key { return key{caseName(s.Result), s.Round} }
 func partName(parts []*Run, rank int) string { return place(rank, parts[rank].Manifest.Machine.Host) }
 
 // mergeRound returns the result of a case and round from its shares, or why there is none.
-func mergeRound(of []share, parts []*Run) (result *harness.Result, why string) {
-	rs := Each(of, func(x share) *harness.Result { return x.Result })
+func mergeRound(of []share, parts []*Run) (result *Result, why string) {
+	rs := Each(of, func(x share) *Result { return x.Result })
 	broke, times := false, make([]int, len(parts))
 	for _, x := range of {
 		broke = broke || len(x.Violations) > 0
@@ -239,7 +239,7 @@ const (
 )
 
 // flawOf returns the flaw of r, which has no violation, as the part of a rank, or "".
-func flawOf(r *harness.Result, rank int) string {
+func flawOf(r *Result, rank int) string {
 	if err := r.Workload.Validate(); err != nil {
 		return fmt.Sprintf("is damaged: it has a workload that cannot be: %v", err)
 	}

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/machine"
 )
 
 func few() []*Run {
@@ -77,7 +79,7 @@ func TestRefused(t *testing.T) {
 func TestManifest(t *testing.T) {
 	parts := few()
 	for _, p := range parts {
-		p.Manifest.Warnings = []harness.Warning{{Text: "a guest", Kind: "guest"}, {Text: fmt.Sprint("load ", p.Manifest.Rank), Kind: "load"}}
+		p.Manifest.Warnings = []machine.Warning{{Text: "a guest", Kind: "guest"}, {Text: fmt.Sprint("load ", p.Manifest.Rank), Kind: "load"}}
 		p.Manifest.Skipped = []Skip{{Lock: "x", Reason: "no server"}}
 	}
 	parts[1].Manifest.Interrupted, parts[2].Damage = true, []string{"line 3 was skipped"}
@@ -118,9 +120,7 @@ func encodeManifests(t *testing.T, runs []*Run) (text string) {
 	t.Helper()
 	for _, r := range runs {
 		m, err := json.Marshal(r.Manifest)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		text += string(m)
 	}
 	return text
@@ -128,7 +128,7 @@ func encodeManifests(t *testing.T, runs []*Run) (text string) {
 
 func TestDropped(t *testing.T) {
 	const name = "lock=queue/workers=8/ranks=4/hold=100µs"
-	rank := func(p *Run) *harness.Rank { return &p.Results[0].Ranks[0] }
+	rank := func(p *Run) *Rank { return &p.Results[0].Ranks[0] }
 	for _, c := range []struct {
 		name string
 		edit func(ps []*Run)
@@ -179,15 +179,15 @@ func TestDropped(t *testing.T) {
 
 func TestBroken(t *testing.T) {
 	parts := few()
-	parts[1].Results[0].Violations = []harness.Violation{{Rule: "crash", Detail: "exit 2", Count: 1, Trace: []string{"panic"}}}
-	parts[2].Results[0].Violations = []harness.Violation{{Rule: "liveness", Detail: "stuck", Count: 3}}
+	parts[1].Results[0].Violations = []oracle.Violation{{Rule: "crash", Detail: "exit 2", Count: 1, Trace: []string{"panic"}}}
+	parts[2].Results[0].Violations = []oracle.Violation{{Rule: "liveness", Detail: "stuck", Count: 3}}
 	parts[3].Results = parts[3].Results[1:]
 	run, err := Merge(parts)
 	if err != nil || len(run.Results) != 2 || len(run.Manifest.Lost) > 0 {
 		t.Fatalf("%d results, lost %v (%v)", len(run.Results), run.Manifest.Lost, err)
 	}
 	r := run.Results[0]
-	want := []harness.Violation{{Rule: "crash", Detail: "rank 1 on a: exit 2", Count: 1, Trace: []string{"panic"}}, {Rule: "liveness", Detail: "rank 2 on b: stuck", Count: 3}}
+	want := []oracle.Violation{{Rule: "crash", Detail: "rank 1 on a: exit 2", Count: 1, Trace: []string{"panic"}}, {Rule: "liveness", Detail: "rank 2 on b: stuck", Count: 3}}
 	if !reflect.DeepEqual(r.Violations, want) || r.Ops != 0 || len(r.Ranks) != 3 || r.Lock.Name != "queue" {
 		t.Errorf("got %+v", r)
 	}
@@ -200,9 +200,9 @@ func TestWarningsPooled(t *testing.T) {
 	seats := oneClock()
 	parts := split(workload(8, 4), drawn(1, 8), seats)
 	for i, p := range parts {
-		p.Warnings = []harness.Warning{{Text: fmt.Sprintf("steal %d %%", i), Kind: "steal"}, {Text: "others 40 %", Kind: "others"}, {Text: "plain"}}
+		p.Warnings = []machine.Warning{{Text: fmt.Sprintf("steal %d %%", i), Kind: "steal"}, {Text: "others 40 %", Kind: "others"}, {Text: "plain"}}
 		p.CPU.Time = window / 5 * 4 // of one processor of two
-		p.Noise = &harness.Noise{Window: window, CPUs: 2, Others: 0.4, Steal: -1, Pressure: -1}
+		p.Noise = &machine.Noise{Window: window, CPUs: 2, Others: 0.4, Steal: -1, Pressure: -1}
 	}
 	texts := func() (out []string) {
 		for _, w := range newGroup(parts).merge().Warnings {
@@ -238,9 +238,9 @@ func TestMachines(t *testing.T) {
 		parts := split(workload(8, 4), drawn(1, 8), seats)
 		for _, p := range parts {
 			p.CPU.Time = window / 5 * 4 // of one processor of two: 40 %
-			p.Noise = &harness.Noise{Window: window, CPUs: 2, Others: c.others, Steal: -1, Pressure: -1}
+			p.Noise = &machine.Noise{Window: window, CPUs: 2, Others: c.others, Steal: -1, Pressure: -1}
 		}
-		warned := slices.ContainsFunc(newGroup(parts).merge().Warnings, func(w harness.Warning) bool { return w.Kind == othersKind })
+		warned := slices.ContainsFunc(newGroup(parts).merge().Warnings, func(w machine.Warning) bool { return w.Kind == othersKind })
 		if warned != c.wantWarning {
 			t.Errorf("%s: a warning of others: %v", c.name, warned)
 		}

@@ -3,7 +3,6 @@ package result
 import (
 	"math"
 
-	"locklab/harness"
 	"locklab/internal/stat"
 )
 
@@ -27,7 +26,7 @@ type Metric struct {
 	// Read returns the figure. It is not known if r does not contain enough for it, and a
 	// bound if the clock of r does not resolve a time: see [Metric.Summary]. Read does not
 	// judge r: a caller drops results with violations first.
-	Read func(r *harness.Result) Reading
+	Read func(r *Result) Reading
 }
 
 // A Reading is the value of a metric in one result.
@@ -38,7 +37,7 @@ type Reading struct {
 }
 
 // Of returns the figure, and false without one or with only a bound.
-func (m *Metric) Of(r *harness.Result) (value float64, ok bool) {
+func (m *Metric) Of(r *Result) (value float64, ok bool) {
 	x := m.Read(r)
 	return x.Value, x.Known && !x.Bound
 }
@@ -46,7 +45,7 @@ func (m *Metric) Of(r *harness.Result) (value float64, ok bool) {
 // Summary summarizes m over rs, the rounds of one case. A round with only a bound counts as
 // that bound: leaving it out would leave the slow rounds. If the median is no more than such a
 // bound, AtMost of the summary is set, and the median must be shown as "at most".
-func (m *Metric) Summary(rs []*harness.Result) stat.Summary {
+func (m *Metric) Summary(rs []*Result) stat.Summary {
 	var xs []float64
 	bound := math.Inf(-1)
 	for _, r := range rs {
@@ -86,21 +85,21 @@ var Metrics = []*Metric{
 }
 
 // A reader returns a figure of r, and false without one.
-type reader func(r *harness.Result) (value float64, ok bool)
+type reader func(r *Result) (value float64, ok bool)
 
 func metric(name, unit, doc, paper, better string, of reader) *Metric {
 	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better, Read: of.reading}
 }
 
-func (of reader) reading(r *harness.Result) Reading {
+func (of reader) reading(r *Result) Reading {
 	v, ok := of(r)
 	return Reading{Value: v, Known: ok}
 }
 
 // derive returns a metric of the figures of m, bounds included.
-func (m *Metric) derive(name, unit, doc, paper, better string, of func(r *harness.Result, v float64) (float64, bool)) *Metric {
+func (m *Metric) derive(name, unit, doc, paper, better string, of func(r *Result, v float64) (float64, bool)) *Metric {
 	read := m.Read
-	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better, Read: func(r *harness.Result) Reading {
+	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better, Read: func(r *Result) Reading {
 		x := read(r)
 		if !x.Known {
 			return x
@@ -113,7 +112,7 @@ func (m *Metric) derive(name, unit, doc, paper, better string, of func(r *harnes
 // closed removes the figures of open loops from m.
 func closed(m *Metric) *Metric {
 	read := m.Read
-	m.Read = func(r *harness.Result) Reading {
+	m.Read = func(r *Result) Reading {
 		if r.Workload.Rate > 0 {
 			return Reading{}
 		}

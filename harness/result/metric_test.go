@@ -34,26 +34,26 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-func result(n int64) *harness.Result {
-	r := &harness.Result{
+func result(n int64) *Result {
+	r := &Result{
 		Ops: 100, Elapsed: 2 * time.Second, Workers: []uint64{60, 20, 20}, Handovers: 30,
-		Overlap: 0.9, CPU: harness.CPU{Time: 5 * time.Microsecond, Voluntary: 50, Involuntary: 20, Allocs: 300},
+		Overlap: 0.9, CPU: ClientCost{Time: 5 * time.Microsecond, Voluntary: 50, Involuntary: 20, Allocs: 300},
 		Wire: &harness.Counts{Requests: 450, Notifications: 110},
 	}
 	for v := range n {
-		r.Wait = append(r.Wait, harness.Bucket{Value: v + 1, N: 1})
-		r.Handover = append(r.Handover, harness.Bucket{Value: 2 * (v + 1), N: 1})
+		r.Wait = append(r.Wait, Bucket{Value: v + 1, N: 1})
+		r.Handover = append(r.Handover, Bucket{Value: 2 * (v + 1), N: 1})
 	}
 	return r
 }
 
 func TestByHand(t *testing.T) {
-	log := func(burst, workers int, ids ...uint16) *harness.Result {
-		return &harness.Result{Owners: ids, Burst: burst, Workers: make([]uint64, workers)}
+	log := func(burst, workers int, ids ...uint16) *Result {
+		return &Result{Owners: ids, Burst: burst, Workers: make([]uint64, workers)}
 	}
 	for _, c := range []struct {
 		m    *Metric
-		r    *harness.Result
+		r    *Result
 		want float64
 	}{
 		{Time, result(0), 2e7},
@@ -64,13 +64,13 @@ func TestByHand(t *testing.T) {
 		{P999, result(10000), 9990},
 		{HandoverTime, result(20), 20},
 		{WindowJain, result(0), 100 * 100. * 100 / (3 * (3600 + 400 + 400))}, // 75.76
-		{WindowJain, &harness.Result{Workers: []uint64{7, 7, 7, 7}}, 100},
-		{WindowJain, &harness.Result{Workers: []uint64{0, 0, 9, 0}}, 25},
-		{BusyHalf, &harness.Result{Workers: []uint64{1, 4, 3, 2}}, 70},
-		{BusyHalf, &harness.Result{Workers: []uint64{5, 5, 5}}, 50},
+		{WindowJain, &Result{Workers: []uint64{7, 7, 7, 7}}, 100},
+		{WindowJain, &Result{Workers: []uint64{0, 0, 9, 0}}, 25},
+		{BusyHalf, &Result{Workers: []uint64{1, 4, 3, 2}}, 70},
+		{BusyHalf, &Result{Workers: []uint64{5, 5, 5}}, 50},
 		{BusyHalf, result(0), 70}, // 60 + half of 20
-		{Spread, &harness.Result{Workers: []uint64{2, 4, 4, 4, 5, 5, 7, 9}}, 40},
-		{WindowJain, &harness.Result{Workers: []uint64{2, 4, 4, 4, 5, 5, 7, 9}}, 100 / (1 + 0.4*0.4)}, // of that spread
+		{Spread, &Result{Workers: []uint64{2, 4, 4, 4, 5, 5, 7, 9}}, 40},
+		{WindowJain, &Result{Workers: []uint64{2, 4, 4, 4, 5, 5, 7, 9}}, 100 / (1 + 0.4*0.4)}, // of that spread
 		{MinMax, result(0), 100. / 3},
 		{CPU, result(0), 50},
 		{Switches, result(0), 0.5},
@@ -120,14 +120,14 @@ func TestByHand(t *testing.T) {
 		{HandoverShare, result(20), 0.0000315},
 		{HandoverShare, within(result(20), 2*time.Microsecond), 31.5},
 		{HandoverShare, within(result(20), 620*time.Nanosecond), 100},
-		{HandoverTransfers, &harness.Result{Handover: result(20).Handover, Transfer: 8}, 2.5},
-		{RoundTrip, &harness.Result{RoundTrip: 8}, 8},
-		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 8}, 2.5},
-		{P50RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}, 2.5},
+		{HandoverTransfers, &Result{Handover: result(20).Handover, Transfer: 8}, 2.5},
+		{RoundTrip, &Result{RoundTrip: 8}, 8},
+		{HandoverRoundTrips, &Result{Handover: result(20).Handover, RoundTrip: 8}, 2.5},
+		{P50RoundTrips, &Result{Wait: result(20).Handover, RoundTrip: 8}, 2.5},
 		// 5 of 20 acquisitions in 20 us changed hands, or all if there is no other.
 		{TurnRoundTrips, handedOver(2, 5), 2}, {TurnRoundTrips, handedOver(1, 0), 0.5},
 		{TurnRoundTrips, handedOver(2, 0), 10}, // at least
-		{Hold, &harness.Result{Hold: harness.Spans{N: 20, Sum: 2400}}, 120},
+		{Hold, &Result{Hold: Spans{N: 20, Sum: 2400}}, 120},
 		// Two workers and 100 acquisitions in 20 us: one takes 400 ns.
 		{HoldShare, held(2, 100, 0), 25},
 		{WaitShare, held(2, 100, 0), 75},
@@ -149,7 +149,7 @@ func TestByHand(t *testing.T) {
 }
 
 // once returns r with a rotation of two, except a run of worker 0 from acquisition at.
-func once(r *harness.Result, at, run int) *harness.Result {
+func once(r *Result, at, run int) *Result {
 	for i := range r.Burst {
 		owner := uint16(i % 2)
 		if i >= at && i < at+run {
@@ -160,31 +160,31 @@ func once(r *harness.Result, at, run int) *harness.Result {
 	return r
 }
 
-func held(workers int, ops uint64, think time.Duration) *harness.Result {
-	r := &harness.Result{Ops: ops, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), ClockFloor: 10,
-		Hold: harness.Spans{N: 20, Sum: 2000}}
+func held(workers int, ops uint64, think time.Duration) *Result {
+	r := &Result{Ops: ops, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), ClockFloor: 10,
+		Hold: Spans{N: 20, Sum: 2000}}
 	if think > 0 {
 		r.Workload.Think.Mean = think
-		r.Think = harness.Spans{N: 20, Sum: 20 * think}
+		r.Think = Spans{N: 20, Sum: 20 * think}
 	}
 	return r
 }
 
-func handedOver(workers int, handovers uint64) *harness.Result {
-	return &harness.Result{Ops: 20, Handovers: handovers, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), RoundTrip: 2000}
+func handedOver(workers int, handovers uint64) *Result {
+	return &Result{Ops: 20, Handovers: handovers, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), RoundTrip: 2000}
 }
 
-func permits(r *harness.Result, n int) *harness.Result {
+func permits(r *Result, n int) *Result {
 	r.Lock.Traits.Permits = n
 	return r
 }
 
-func within(r *harness.Result, elapsed time.Duration) *harness.Result {
+func within(r *Result, elapsed time.Duration) *Result {
 	r.Elapsed = elapsed
 	return r
 }
 
-func beside(r *harness.Result, reads, locks int) *harness.Result {
+func beside(r *Result, reads, locks int) *Result {
 	r.Workload.Reads, r.Workload.Locks = reads, locks
 	return r
 }
@@ -193,53 +193,53 @@ func TestTooLittle(t *testing.T) {
 	wire := &harness.Counts{Requests: 1}
 	for _, c := range []struct {
 		m *Metric
-		r *harness.Result
+		r *Result
 	}{
 		{P50, result(19)}, {P99, result(999)}, {P999, result(9999)}, {HandoverTime, result(19)},
-		{Handovers, &harness.Result{Elapsed: 1, Workers: []uint64{5}}},
-		{WindowJain, &harness.Result{Workers: []uint64{5}}},
-		{WindowJain, &harness.Result{Workers: []uint64{0, 0}}},
-		{MinMax, &harness.Result{Workers: []uint64{0, 0}}},
-		{Requests, &harness.Result{Ops: 9}},
-		{Requests, &harness.Result{Wire: wire}},
-		{CPU, &harness.Result{Ops: 9}},
-		{LWSS, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 3)}},
-		{Reacquire, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 2)}},
-		{Bypass, &harness.Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 1)}}, // no other worker to be passed by
-		{Bypass, &harness.Result{Burst: 2, Workers: make([]uint64, 2)}},
-		{Bypass, &harness.Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},
+		{Handovers, &Result{Elapsed: 1, Workers: []uint64{5}}},
+		{WindowJain, &Result{Workers: []uint64{5}}},
+		{WindowJain, &Result{Workers: []uint64{0, 0}}},
+		{MinMax, &Result{Workers: []uint64{0, 0}}},
+		{Requests, &Result{Ops: 9}},
+		{Requests, &Result{Wire: wire}},
+		{CPU, &Result{Ops: 9}},
+		{LWSS, &Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 3)}},
+		{Reacquire, &Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 2)}},
+		{Bypass, &Result{Owners: []uint16{0, 1}, Burst: 2, Workers: make([]uint64, 1)}}, // no other worker to be passed by
+		{Bypass, &Result{Burst: 2, Workers: make([]uint64, 2)}},
+		{Bypass, &Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},
 		{HandoverMean, result(10)},
-		{HandoverShare, result(10)}, {HandoverShare, &harness.Result{Handover: result(20).Handover}},
+		{HandoverShare, result(10)}, {HandoverShare, &Result{Handover: result(20).Handover}},
 		{HandoverShare, within(result(20), 500*time.Nanosecond)}, // the samples do not represent the window
 		{HandoverTransfers, result(20)},                          // no transfer was measured
-		{HandoverTransfers, &harness.Result{Handover: result(19).Handover, Transfer: 8}},
-		{HandoverTransfers, &harness.Result{Handover: result(20).Handover, Transfer: math.NaN()}},
-		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover}}, // no round trip was measured
-		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: math.NaN()}},
-		{HandoverRoundTrips, &harness.Result{Handover: result(19).Handover, RoundTrip: 8}},
-		{HandoverRoundTrips, &harness.Result{Handover: result(20).Handover, RoundTrip: 0.5}},
-		{P99RoundTrips, &harness.Result{Wait: result(20).Handover, RoundTrip: 8}},
-		{RoundTrip, &harness.Result{RoundTrip: -1}}, {RoundTrip, &harness.Result{RoundTrip: 0.5}}, {RoundTrip, &harness.Result{RoundTrip: math.Inf(1)}}, {RoundTrip, &harness.Result{RoundTrip: math.NaN()}},
+		{HandoverTransfers, &Result{Handover: result(19).Handover, Transfer: 8}},
+		{HandoverTransfers, &Result{Handover: result(20).Handover, Transfer: math.NaN()}},
+		{HandoverRoundTrips, &Result{Handover: result(20).Handover}}, // no round trip was measured
+		{HandoverRoundTrips, &Result{Handover: result(20).Handover, RoundTrip: math.NaN()}},
+		{HandoverRoundTrips, &Result{Handover: result(19).Handover, RoundTrip: 8}},
+		{HandoverRoundTrips, &Result{Handover: result(20).Handover, RoundTrip: 0.5}},
+		{P99RoundTrips, &Result{Wait: result(20).Handover, RoundTrip: 8}},
+		{RoundTrip, &Result{RoundTrip: -1}}, {RoundTrip, &Result{RoundTrip: 0.5}}, {RoundTrip, &Result{RoundTrip: math.Inf(1)}}, {RoundTrip, &Result{RoundTrip: math.NaN()}},
 		{TurnRoundTrips, within(handedOver(2, 5), 0)},
 		{TurnRoundTrips, permits(handedOver(2, 5), 2)}, {TurnRoundTrips, beside(handedOver(2, 5), 50, 0)}, {TurnRoundTrips, beside(handedOver(2, 5), 0, 2)},
-		{Hold, &harness.Result{Hold: harness.Spans{N: 10, Sum: 1200}}},
+		{Hold, &Result{Hold: Spans{N: 10, Sum: 1200}}},
 		{WaitShare, held(2, 100, 330)}, // 107.5 % in all: the samples do not represent the window
 		{HoldShare, held(1, 220, 0)},   // holds longer than the window
 		{Hold, held(3, 220, 0)}, {HoldShare, held(3, 220, 0)},
-		{HandoverMean, &harness.Result{Handover: result(20).Handover, Handovers: 100, Elapsed: 1900}}, // 2100 ns
+		{HandoverMean, &Result{Handover: result(20).Handover, Handovers: 100, Elapsed: 1900}}, // 2100 ns
 		{HoldShare, held(2, 201, 0)},   // an acquisition of 199 ns: a reading is more than 5 points
 		{WaitShare, held(2, 101, 200)}, // three readings in one of 396 ns
-		{WaitShare, &harness.Result{Ops: 5, Elapsed: 1, Workers: make([]uint64, 2), Hold: harness.Spans{N: 10, Sum: 1}}},
-		{HoldShare, &harness.Result{Hold: harness.Spans{N: 20, Sum: 1}, Elapsed: 1, Workers: make([]uint64, 2)}},
-		{GapP99, &harness.Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},    // no worker 9
-		{StreakP50, &harness.Result{Owners: []uint16{0, 1}, Burst: 4, Workers: make([]uint64, 2)}}, // no whole burst
+		{WaitShare, &Result{Ops: 5, Elapsed: 1, Workers: make([]uint64, 2), Hold: Spans{N: 10, Sum: 1}}},
+		{HoldShare, &Result{Hold: Spans{N: 20, Sum: 1}, Elapsed: 1, Workers: make([]uint64, 2)}},
+		{GapP99, &Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},    // no worker 9
+		{StreakP50, &Result{Owners: []uint16{0, 1}, Burst: 4, Workers: make([]uint64, 2)}}, // no whole burst
 	} {
 		if got, ok := c.m.Of(c.r); ok {
 			t.Errorf("%s of %+v: got %v, want none", c.m.Name, *c.r, got)
 		}
 	}
 	for _, m := range Metrics {
-		if v, ok := m.Of(new(harness.Result)); ok {
+		if v, ok := m.Of(new(Result)); ok {
 			t.Errorf("%s of an empty result: got %v, want none", m.Name, v)
 		}
 	}

@@ -39,7 +39,7 @@ func (g *group) whole(i int) bool {
 type turnOrder struct {
 	owners         []uint16
 	handovers      uint64
-	handover, wait harness.Histogram
+	handover, wait Histogram
 }
 
 const mostOwners = 1 << 14
@@ -138,7 +138,7 @@ func (g *group) together(all []heldSpan) []heldSpan {
 }
 
 func (g *group) follow(all []heldSpan) (t turnOrder) {
-	var handover, wait Histogram
+	var handover, wait Recorder
 	alone := g.parts[0].Lock.Traits.Permits <= 1
 	apart, vague := 0, 0 // handovers between clocks, and those too short for the known offsets
 	for i := range all {
@@ -239,19 +239,19 @@ func blurred(h oracle.Hold, e int64, permits int) oracle.Hold {
 	return h
 }
 
-func (g *group) found(how string, vs []harness.Violation) {
+func (g *group) found(how string, vs []oracle.Violation) {
 	for _, v := range vs {
 		v.Detail = "over all ranks, " + v.Detail + how
 		g.violations = append(g.violations, v)
 	}
 }
 
-func twice(all []oracle.Hold) []harness.Violation {
+func twice(all []oracle.Hold) []oracle.Violation {
 	writers := slices.DeleteFunc(slices.Clone(all), func(h oracle.Hold) bool { return h.Shared || h.Token == 0 })
 	slices.SortFunc(writers, func(a, b oracle.Hold) int {
 		return cmp.Or(cmp.Compare(a.Token, b.Token), cmp.Compare(a.Worker, b.Worker))
 	})
-	v := harness.Violation{Rule: oracle.Fencing}
+	v := oracle.Violation{Rule: oracle.Fencing}
 	for i := 1; i < len(writers); i++ {
 		if a, b := writers[i-1], writers[i]; a.Token == b.Token {
 			v.Detail = cmp.Or(v.Detail, fmt.Sprintf("workers %d and %d both got token %d", a.Worker, b.Worker, b.Token))
@@ -261,7 +261,7 @@ func twice(all []oracle.Hold) []harness.Violation {
 	if v.Count == 0 {
 		return nil
 	}
-	return []harness.Violation{v}
+	return []oracle.Violation{v}
 }
 
 // unseen warns of overlaps that the clocks, which are several, cannot show. Each end of an overlap may be wrong by

@@ -20,7 +20,7 @@ import (
 type unpacker struct {
 	packed  []byte
 	raw     bytes.Buffer
-	buckets harness.Histogram
+	buckets Histogram
 	zlib    io.ReadCloser
 	flate   io.ReadCloser
 }
@@ -89,8 +89,8 @@ const (
 var errDamaged = errors.New("damaged")
 
 // histogram reads a histogram in the V2 compressed encoding of HdrHistogram, of the layout
-// of a [Histogram]. Source: HdrHistogram 2.2.2, AbstractHistogram.
-func (u *unpacker) histogram(text string) (harness.Histogram, error) {
+// of a [Recorder]. Source: HdrHistogram 2.2.2, AbstractHistogram.
+func (u *unpacker) histogram(text string) (Histogram, error) {
 	bad := func(err error) error { return fmt.Errorf("histogram: %w", err) }
 	if text == "" {
 		return nil, nil
@@ -119,7 +119,7 @@ func (u *unpacker) histogram(text string) (harness.Histogram, error) {
 	if err := u.parseHistogram(u.raw.Bytes()); err != nil {
 		return nil, bad(err)
 	}
-	return append(harness.Histogram(nil), u.buckets...), nil // nil if it is empty
+	return append(Histogram(nil), u.buckets...), nil // nil if it is empty
 }
 
 func (u *unpacker) parseHistogram(raw []byte) error {
@@ -145,7 +145,7 @@ func (u *unpacker) parseHistogram(raw []byte) error {
 		default:
 			if v > 0 {
 				total += v
-				u.buckets = append(u.buckets, harness.Bucket{Value: top(int(index)), N: v})
+				u.buckets = append(u.buckets, Bucket{Value: top(int(index)), N: v})
 			}
 			index++
 		}

@@ -25,18 +25,14 @@ func TestUnpackHistogram(t *testing.T) {
 	u := new(unpacker) // one for all, as for the lines of a file
 	pack := func(h *hdrhistogram.Histogram) string {
 		text, err := h.Encode(hdrhistogram.V2CompressedEncodingCookieBase)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		return string(text)
 	}
 	for n := range 8 {
 		h := hdrhistogram.New(1, MaxRecorded, hdrFigures)
 		for range n {
 			v := int64(math.Exp(rnd.Float64() * math.Log(MaxRecorded)))
-			if err := h.RecordValues(v, 1+rnd.Int64N(1<<uint(rnd.IntN(50)))); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, h.RecordValues(v, 1+rnd.Int64N(1<<uint(rnd.IntN(50)))))
 		}
 		if got, err := u.histogram(pack(h)); err != nil || !slices.Equal(got, bucketsOf(h)) {
 			t.Fatalf("%d values: read %v (%v), want %v", n, got, err, bucketsOf(h))
@@ -50,7 +46,7 @@ func TestUnpackHistogram(t *testing.T) {
 }
 
 func FuzzHistogram(f *testing.F) {
-	for _, h := range []harness.Histogram{{{Value: 1, N: 1}}, sample().Wait} {
+	for _, h := range []Histogram{{{Value: 1, N: 1}}, sample().Wait} {
 		text, err := encodeHistogram(h)
 		if err != nil {
 			f.Fatal(err)
@@ -79,13 +75,9 @@ func FuzzHistogram(f *testing.F) {
 
 func TestUnpackReuse(t *testing.T) {
 	text, err := encodeHistogram(sample().Wait)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	owners, err := encodeNumbers("owners", sample().Owners)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	u := new(unpacker)
 	for _, bad := range []string{"x", "HIST", text[:len(text)/2], text[:8] + text[12:], "HISTFAAAAAF4nGNgYAAAAAMAAQ=="} {
 		if _, err := u.histogram(bad); err == nil {
@@ -119,9 +111,7 @@ func packInside(t *testing.T, raw []byte) string {
 	if _, err := z.Write(raw); err != nil {
 		t.Fatal(err)
 	}
-	if err := z.Close(); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, z.Close())
 	head := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, hdrCompressed), uint32(out.Len()))
 	return base64.StdEncoding.EncodeToString(append(head, out.Bytes()...))
 }
@@ -160,9 +150,7 @@ func turns(n int) []harness.Hold {
 func TestHoldsAreSmall(t *testing.T) {
 	const n = 10_000
 	text, err := encodeHolds(turns(n))
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	per := float64(len(text)) / n
 	if t.Logf("%.1f bytes of text a hold", per); per > 12 {
 		t.Errorf("a hold takes %.1f bytes of text, want 12 at most", per)
@@ -190,15 +178,11 @@ func TestHoldsRefused(t *testing.T) {
 func TestHoldsDamaged(t *testing.T) {
 	pack := func(raw []byte) string {
 		text, err := deflate("holds", raw)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		return text
 	}
 	good, err := encodeHolds(turns(3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	u := new(unpacker)
 	for name, text := range map[string]string{
 		"no base64":          good[:len(good)/2] + "!",

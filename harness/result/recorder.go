@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 
 	"locklab/atomics"
-	"locklab/harness"
 )
 
 // The layout of HdrHistogram with three significant figures: values up to 2047 ns have a
@@ -21,19 +20,19 @@ const (
 	counters = (topBits - halfBits + 1) * half
 )
 
-// MaxRecorded is the greatest latency that a Histogram resolves, in ns. Greater ones are
+// MaxRecorded is the greatest latency that a Recorder resolves, in ns. Greater ones are
 // counted as MaxValue and in Clamped.
 const MaxRecorded = 1<<topBits - 1
 
-// A Histogram counts latencies in nanoseconds. The zero value is empty. Its size is 216
+// A Recorder counts latencies in nanoseconds. The zero value is empty. Its size is 216
 // KiB, but only the used part is touched.
-type Histogram struct {
+type Recorder struct {
 	counts  [counters]int64
 	Clamped int64 // values above MaxValue
 }
 
 // Record counts one latency of ns nanoseconds; a negative one counts as 0.
-func (h *Histogram) Record(ns int64) {
+func (h *Recorder) Record(ns int64) {
 	if ns > MaxRecorded {
 		ns = MaxRecorded
 		h.Clamped++
@@ -52,12 +51,12 @@ func top(index int) int64 {
 	return int64(index-shift<<halfBits+1)<<shift - 1
 }
 
-// Snapshot returns the counts as a harness.Histogram.
-func (h *Histogram) Snapshot() harness.Histogram {
-	var out harness.Histogram
+// Snapshot returns the counts as a Histogram.
+func (h *Recorder) Snapshot() Histogram {
+	var out Histogram
 	for i, n := range h.counts {
 		if n != 0 {
-			out = append(out, harness.Bucket{Value: top(i), N: n})
+			out = append(out, Bucket{Value: top(i), N: n})
 		}
 	}
 	return out

@@ -10,14 +10,12 @@ import (
 
 func TestHistogramAgainstHDR(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var ours Histogram
+	var ours Recorder
 	ref := hdrhistogram.New(1, MaxRecorded, 3)
 	for range 200_000 {
 		v := rng.Int64N(1 << (1 + rng.IntN(topBits)))
 		ours.Record(v)
-		if err := ref.RecordValue(v); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, ref.RecordValue(v))
 	}
 	if got := ours.Snapshot(); !slices.Equal(got, bucketsOf(ref)) {
 		t.Errorf("%v, the reference has %v", got, bucketsOf(ref))
@@ -29,7 +27,7 @@ func TestHistogramEdges(t *testing.T) {
 		{-5, 0}, {0, 0}, {1, 1}, {2047, 2047}, {2048, 2049}, {2049, 2049}, {2050, 2051},
 		{MaxRecorded, MaxRecorded}, {MaxRecorded + 1, MaxRecorded}, {1 << 62, MaxRecorded},
 	} {
-		var h Histogram
+		var h Recorder
 		h.Record(c.in)
 		if s := h.Snapshot(); len(s) != 1 || s[0].Value != c.want {
 			t.Errorf("Record(%d) gave %v, want one bucket of %d", c.in, s, c.want)
@@ -41,7 +39,7 @@ func TestHistogramEdges(t *testing.T) {
 }
 
 func TestRecordersDoNotAllocate(t *testing.T) {
-	h, l := new(Histogram), NewOwnerLog(1e6, 1)
+	h, l := new(Recorder), NewOwnerLog(1e6, 1)
 	n := uint64(0)
 	if a := testing.AllocsPerRun(1000, func() { h.Record(123456); l.Record(n, 3); n++ }); a != 0 {
 		t.Errorf("%v allocations per acquisition, want 0", a)

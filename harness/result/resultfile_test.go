@@ -14,38 +14,39 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/internal/machine"
 )
 
-func sample() *harness.Result {
-	return &harness.Result{
-		Lock: harness.Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin, Complexity: harness.Queued,
+func sample() *Result {
+	return &Result{
+		Lock: Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin, Complexity: harness.Queued,
 			Traits: harness.Traits{FIFO: true, Doorway: true, Bounded: true, Allocates: true, Handles: true, Reentrant: true, Permits: 1, Fenced: true, FollowsWait: true, MaxWorkers: 9, Servers: 1}},
 		Workload: harness.Workload{Workers: 2, Clients: 1, Hold: harness.Span{Mean: 100, Exp: true},
 			Think: harness.Span{Mean: 599, Mix: "100ns*99+50µs"}, Section: "lines:16", Wait: harness.WaitYield, Pin: harness.PinCPU,
 			GOMAXPROCS: 2, Ranks: 4, Warmup: time.Millisecond, Window: time.Second},
 		Round: 3, Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second,
 		Ops: 30, Workers: []uint64{10, 20}, Handovers: 7,
-		Wait:     harness.Histogram{{Value: 0, N: 1}, {Value: 20, N: 3}, {Value: 2049, N: 1 << 40}, {Value: 1<<36 - 1, N: 2}},
-		Handover: harness.Histogram{{Value: 100, N: 5}}, HandoverWait: harness.Histogram{{Value: 200, N: 7}},
-		Hold: harness.Spans{N: 4, Sum: 480}, Think: harness.Spans{N: 3, Sum: 3100}, Transfer: 28.5, RoundTrip: 48123.5,
+		Wait:     Histogram{{Value: 0, N: 1}, {Value: 20, N: 3}, {Value: 2049, N: 1 << 40}, {Value: 1<<36 - 1, N: 2}},
+		Handover: Histogram{{Value: 100, N: 5}}, HandoverWait: Histogram{{Value: 200, N: 7}},
+		Hold: Spans{N: 4, Sum: 480}, Think: Spans{N: 3, Sum: 3100}, Transfer: 28.5, RoundTrip: 48123.5,
 		Owners: []uint16{0, 1, 0, 65535}, Burst: 4,
-		Ranks: []harness.Rank{{Rank: 1, Host: "b", PID: 7, First: 4, Workers: 2, Ops: 30, Clock: "boot/1", Zero: 5, Opened: 6, Closed: 7, Offset: -8, Error: -1, Late: 9}},
+		Ranks: []Rank{{Rank: 1, Host: "b", PID: 7, First: 4, Workers: 2, Ops: 30, Clock: "boot/1", Zero: 5, Opened: 6, Closed: 7, Offset: -8, Error: -1, Late: 9}},
 		Holds: []harness.Hold{{Worker: 1, Requested: 3, Acquired: 5, Releasing: 8, Token: 1 << 63}, {Worker: 65535, Requested: -9, Acquired: 4, Releasing: 4, Shared: true, Token: 7},
 			{Requested: math.MinInt64, Acquired: math.MaxInt64, Releasing: math.MinInt64, Token: math.MaxUint64}}, HoldsLost: 12,
 		Slices: []uint32{10, 20, 0, 1<<32 - 1}, Unserved: 20 * time.Millisecond,
 		SampleEvery: 16, ClockFloor: 10.2, ClockStep: 10, Clock: "RDTSC", Overlap: 0.99,
-		CPU:  harness.CPU{Time: time.Second, Voluntary: 1, Involuntary: 2, Allocs: 3},
+		CPU:  ClientCost{Time: time.Second, Voluntary: 1, Involuntary: 2, Allocs: 3},
 		Wire: &harness.Counts{Requests: 90, Notifications: 4},
-		Trips: &harness.Trips{Lock: harness.Leg{Halves: 2, Requests: 1}, Unlock: harness.Leg{Halves: 2, Requests: 1.5},
-			Behind: &harness.TripsBehind{Queue: harness.Leg{Halves: 1, Requests: 2}, Handover: harness.Leg{Halves: 4, Requests: 3}, Unlock: harness.Leg{Halves: 2, Requests: 1}, Requests: 5, Polls: true}},
-		Servers:    &harness.ServerCost{CPU: new(time.Duration(7)), Memory: new(int64(8)), Connections: new(int64(9))},
-		Noise:      &harness.Noise{Window: time.Second, CPUs: 2, Steal: 0.01, Others: -1, Pressure: 0.2, Throttled: -1, Hot: 1, Migrations: 7, Speed: 0.98},
-		Blocks:     &harness.Blocks{Process: 7, Elapsed: []int64{10, 20}, Ops: []uint64{3, 4}, Handovers: []uint64{1, 2}},
+		Trips: &Trips{Lock: Leg{Halves: 2, Requests: 1}, Unlock: Leg{Halves: 2, Requests: 1.5},
+			Behind: &TripsBehind{Queue: Leg{Halves: 1, Requests: 2}, Handover: Leg{Halves: 4, Requests: 3}, Unlock: Leg{Halves: 2, Requests: 1}, Requests: 5, Polls: true}},
+		Servers:    &ServerCost{CPU: new(time.Duration(7)), Memory: new(int64(8)), Connections: new(int64(9))},
+		Noise:      &machine.Noise{Window: time.Second, CPUs: 2, Steal: 0.01, Others: -1, Pressure: 0.2, Throttled: -1, Hot: 1, Migrations: 7, Speed: 0.98},
+		Blocks:     &Blocks{Process: 7, Elapsed: []int64{10, 20}, Ops: []uint64{3, 4}, Handovers: []uint64{1, 2}},
 		Retries:    []string{"signal: killed"},
-		Open:       &harness.OpenLoop{Offered: 1000, Span: time.Second, Dropped: 3, Backlog: 4, Late: 5, Behind: 2, Lag50: 100, Lag99: 3000},
-		Violations: []harness.Violation{{Rule: "crash", Detail: "it <said> \"panic\"", Count: 2, Trace: []string{"panic: x", "goroutine 7 [running]:"}}},
-		Warnings:   []harness.Warning{{Text: "steal 3 %", Remedy: "use a quiet machine", Kind: "steal"}},
+		Open:       &OpenLoop{Offered: 1000, Span: time.Second, Dropped: 3, Backlog: 4, Late: 5, Behind: 2, Lag50: 100, Lag99: 3000},
+		Violations: []oracle.Violation{{Rule: "crash", Detail: "it <said> \"panic\"", Count: 2, Trace: []string{"panic: x", "goroutine 7 [running]:"}}},
+		Warnings:   []machine.Warning{{Text: "steal 3 %", Remedy: "use a quiet machine", Kind: "steal"}},
 	}
 }
 
@@ -54,7 +55,7 @@ func TestRoundTrip(t *testing.T) {
 	model := &ModelMachine{Name: "this", Hypothetical: true, File: []byte(`{"sockets":8,"sources":["a b"]}`)}
 	for _, want := range []Record{
 		{Result: sample()}, {Finding: finding()}, {Sample: &Sample{Experiment: "core-to-core", Key: "0-1", Values: []float64{1.5, 2}}},
-		{Fault: fault()}, {Simulation: simulation()}, {Machine: model}, {Result: &harness.Result{Lock: harness.Lock{Name: "empty"}}},
+		{Fault: fault()}, {Simulation: simulation()}, {Machine: model}, {Result: &Result{Lock: Lock{Name: "empty"}}},
 	} {
 		for _, name := range zeroFields(want) {
 			if name != "Published" && (want.Result == nil || want.Result.Lock.Name != "empty") { // Published is in no file
@@ -109,9 +110,7 @@ func TestDamage(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var run Run
-			if err := run.read(strings.NewReader(c.file)); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, run.read(strings.NewReader(c.file)))
 			damage := run.Damage
 			if len(run.Results) != c.results {
 				t.Errorf("%d results, want %d", len(run.Results), c.results)
@@ -130,23 +129,17 @@ func TestWriterAndLoad(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w, err := Create(dir, Manifest{Command: []string{"locklab", "run"}, Seed: 7, Rounds: 2, Cases: 1,
 		Machine: machine.Environment{OS: "linux", Arch: "amd64", CPU: "Test 9000", GOMAXPROCS: 8}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	ok := sample()
 	ok.Violations = nil
-	for _, r := range []*harness.Result{ok, sample()} {
-		if err := w.Append(Record{Result: r}); err != nil {
-			t.Fatal(err)
-		}
+	for _, r := range []*Result{ok, sample()} {
+		requireNoError(t, w.Append(Record{Result: r}))
 	}
 	run, err := Load(dir)
 	if err != nil || len(run.Results) != 2 || !run.Manifest.Finished.IsZero() {
 		t.Fatalf("before Finish: %v, %+v", err, run)
 	}
-	if err := w.Finish(func(m *Manifest) { m.Finished = time.Unix(9, 0).UTC(); m.Interrupted = true }); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, w.Finish(func(m *Manifest) { m.Finished = time.Unix(9, 0).UTC(); m.Interrupted = true }))
 	run, err = Load(dir)
 	if err != nil || !run.Manifest.Interrupted || run.Manifest.Finished.Unix() != 9 || run.Manifest.Schema != Schema {
 		t.Fatalf("after Finish: %v, %+v", err, run)
@@ -160,9 +153,7 @@ func TestWriterAndLoad(t *testing.T) {
 func checkBench(t *testing.T, name string) {
 	t.Helper()
 	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer f.Close()
 	var results int
 	in := benchfmt.NewReader(f, name)

@@ -10,66 +10,66 @@ import (
 
 // A MergeRule describes how a field of a result is merged.
 type MergeRule struct {
-	Field string // of harness.Result
+	Field string // of Result
 	How   string // in words, for readers
 
-	merge func(out *harness.Result, g *group)
+	merge func(out *Result, g *group)
 }
 
 // MergeRules has one rule for each field of a result.
 var MergeRules = []*MergeRule{
-	{"Lock", "the same in all parts", func(out *harness.Result, g *group) { out.Lock = g.parts[0].Lock }},
-	{"Workload", "the same in all parts: the workload of the whole case", func(out *harness.Result, g *group) { out.Workload = g.parts[0].Workload }},
-	{"Round", "the same in all parts", func(out *harness.Result, g *group) { out.Round = g.parts[0].Round }},
-	{"Started", "the earliest", fold(func(r *harness.Result) *time.Time { return &r.Started }, earlier)},
-	{"Elapsed", "from when the first window opened until the last one closed, on the common clock", func(out *harness.Result, g *group) {
+	{"Lock", "the same in all parts", func(out *Result, g *group) { out.Lock = g.parts[0].Lock }},
+	{"Workload", "the same in all parts: the workload of the whole case", func(out *Result, g *group) { out.Workload = g.parts[0].Workload }},
+	{"Round", "the same in all parts", func(out *Result, g *group) { out.Round = g.parts[0].Round }},
+	{"Started", "the earliest", fold(func(r *Result) *time.Time { return &r.Started }, earlier)},
+	{"Elapsed", "from when the first window opened until the last one closed, on the common clock", func(out *Result, g *group) {
 		from, to := g.windows.all()
 		out.Elapsed = time.Duration(to - from)
 	}},
-	{"Ops", "sum", fold(func(r *harness.Result) *uint64 { return &r.Ops }, func(a, b uint64) uint64 { return a + b })},
-	{"Workers", "one after the other, in the order of ranks", fold(func(r *harness.Result) *[]uint64 { return &r.Workers },
+	{"Ops", "sum", fold(func(r *Result) *uint64 { return &r.Ops }, func(a, b uint64) uint64 { return a + b })},
+	{"Workers", "one after the other, in the order of ranks", fold(func(r *Result) *[]uint64 { return &r.Workers },
 		func(a, b []uint64) []uint64 { return slices.Concat(a, b) })},
-	{"Handovers", "counted anew in the order of all holds, while all ranks measured; 0 if the order is not known", func(out *harness.Result, g *group) { out.Handovers = min(g.turns.handovers, out.Ops) }},
-	{"Wait", "histograms added up", fold(func(r *harness.Result) *harness.Histogram { return &r.Wait }, harness.Histogram.Merge)},
-	{"Handover", "measured anew in the order of all holds, without those whose error is above a tenth; empty if the order is not known", func(out *harness.Result, g *group) { out.Handover = g.turns.handover }},
-	{"HandoverWait", "measured anew in the order of all holds; empty if the order is not known", func(out *harness.Result, g *group) { out.HandoverWait = g.turns.wait }},
-	{"Hold", "sums", fold(func(r *harness.Result) *harness.Spans { return &r.Hold }, harness.Spans.Merge)},
-	{"Think", "sums", fold(func(r *harness.Result) *harness.Spans { return &r.Think }, harness.Spans.Merge)},
-	{"Owners", "the workers of all holds in their order, the first 16384; none if the order is not known", func(out *harness.Result, g *group) { out.Owners = g.turns.owners }},
-	{"Burst", "one burst, as long as Owners", func(out *harness.Result, g *group) { out.Burst = len(g.turns.owners) }},
-	{"Ranks", "all, in order", func(out *harness.Result, g *group) { out.Ranks = g.ranks }},
-	{"Holds", "none, because the parts keep them", func(*harness.Result, *group) {}},
-	{"HoldsLost", "none", func(*harness.Result, *group) {}},
-	{"Slices", "joined, if the windows opened within a twentieth of a slice; else none. A rank with one worker has slices computed from its holds", func(out *harness.Result, g *group) { out.Slices = g.slices() }},
-	{"Unserved", "the greatest", fold(func(r *harness.Result) *time.Duration { return &r.Unserved }, greater)},
-	{"Open", "sums; Span, Lag50 and Lag99 are the greatest of a rank, an upper bound", fold(func(r *harness.Result) **harness.OpenLoop { return &r.Open }, addLoads)},
-	{"SampleEvery", "the greatest", fold(func(r *harness.Result) *int { return &r.SampleEvery }, greater)},
-	{"ClockFloor", "the greatest", fold(func(r *harness.Result) *float64 { return &r.ClockFloor }, greater)},
-	{"ClockStep", "the greatest", fold(func(r *harness.Result) *float64 { return &r.ClockStep }, greater)},
-	{"Clock", "from rank 0, with a note if others differ", func(out *harness.Result, g *group) { out.Clock = g.clock() }},
-	{"Transfer", "none, because distributed locks have none", func(*harness.Result, *group) {}},
-	{"RoundTrip", "the median rank's, if the longest is at most 1.5 times the shortest; else unknown", func(out *harness.Result, g *group) { out.RoundTrip = g.roundTrip() }},
-	{"Trips", "of the first rank that has them", fold(func(r *harness.Result) **harness.Trips { return &r.Trips }, func(a, b *harness.Trips) *harness.Trips { return cmp.Or(a, b) })},
-	{"Overlap", "the least, times the share of Elapsed in which all windows were open", func(out *harness.Result, g *group) { out.Overlap = g.overlap() }},
-	{"CPU", "sums", fold(func(r *harness.Result) *harness.CPU { return &r.CPU }, func(a, b harness.CPU) harness.CPU {
-		return harness.CPU{Time: a.Time + b.Time, Voluntary: a.Voluntary + b.Voluntary, Involuntary: a.Involuntary + b.Involuntary, Allocs: a.Allocs + b.Allocs}
+	{"Handovers", "counted anew in the order of all holds, while all ranks measured; 0 if the order is not known", func(out *Result, g *group) { out.Handovers = min(g.turns.handovers, out.Ops) }},
+	{"Wait", "histograms added up", fold(func(r *Result) *Histogram { return &r.Wait }, Histogram.Merge)},
+	{"Handover", "measured anew in the order of all holds, without those whose error is above a tenth; empty if the order is not known", func(out *Result, g *group) { out.Handover = g.turns.handover }},
+	{"HandoverWait", "measured anew in the order of all holds; empty if the order is not known", func(out *Result, g *group) { out.HandoverWait = g.turns.wait }},
+	{"Hold", "sums", fold(func(r *Result) *Spans { return &r.Hold }, Spans.Merge)},
+	{"Think", "sums", fold(func(r *Result) *Spans { return &r.Think }, Spans.Merge)},
+	{"Owners", "the workers of all holds in their order, the first 16384; none if the order is not known", func(out *Result, g *group) { out.Owners = g.turns.owners }},
+	{"Burst", "one burst, as long as Owners", func(out *Result, g *group) { out.Burst = len(g.turns.owners) }},
+	{"Ranks", "all, in order", func(out *Result, g *group) { out.Ranks = g.ranks }},
+	{"Holds", "none, because the parts keep them", func(*Result, *group) {}},
+	{"HoldsLost", "none", func(*Result, *group) {}},
+	{"Slices", "joined, if the windows opened within a twentieth of a slice; else none. A rank with one worker has slices computed from its holds", func(out *Result, g *group) { out.Slices = g.slices() }},
+	{"Unserved", "the greatest", fold(func(r *Result) *time.Duration { return &r.Unserved }, greater)},
+	{"Open", "sums; Span, Lag50 and Lag99 are the greatest of a rank, an upper bound", fold(func(r *Result) **OpenLoop { return &r.Open }, addLoads)},
+	{"SampleEvery", "the greatest", fold(func(r *Result) *int { return &r.SampleEvery }, greater)},
+	{"ClockFloor", "the greatest", fold(func(r *Result) *float64 { return &r.ClockFloor }, greater)},
+	{"ClockStep", "the greatest", fold(func(r *Result) *float64 { return &r.ClockStep }, greater)},
+	{"Clock", "from rank 0, with a note if others differ", func(out *Result, g *group) { out.Clock = g.clock() }},
+	{"Transfer", "none, because distributed locks have none", func(*Result, *group) {}},
+	{"RoundTrip", "the median rank's, if the longest is at most 1.5 times the shortest; else unknown", func(out *Result, g *group) { out.RoundTrip = g.roundTrip() }},
+	{"Trips", "of the first rank that has them", fold(func(r *Result) **Trips { return &r.Trips }, func(a, b *Trips) *Trips { return cmp.Or(a, b) })},
+	{"Overlap", "the least, times the share of Elapsed in which all windows were open", func(out *Result, g *group) { out.Overlap = g.overlap() }},
+	{"CPU", "sums", fold(func(r *Result) *ClientCost { return &r.CPU }, func(a, b ClientCost) ClientCost {
+		return ClientCost{Time: a.Time + b.Time, Voluntary: a.Voluntary + b.Voluntary, Involuntary: a.Involuntary + b.Involuntary, Allocs: a.Allocs + b.Allocs}
 	})},
-	{"Wire", "sums; nothing if a rank has none", fold(func(r *harness.Result) **harness.Counts { return &r.Wire }, addCounts)},
-	{"Servers", "from rank 0, because all ranks see the same servers", func(out *harness.Result, g *group) { out.Servers = g.parts[0].Servers }},
-	{"Noise", "the worst of all hosts in each figure; the use of other ranks on a host does not count as others", func(out *harness.Result, g *group) { out.Noise = g.noise() }},
-	{"Blocks", "none, because ranks measure distributed locks", func(*harness.Result, *group) {}},
-	{"Retries", "all, each with its rank", func(out *harness.Result, g *group) {
+	{"Wire", "sums; nothing if a rank has none", fold(func(r *Result) **harness.Counts { return &r.Wire }, addCounts)},
+	{"Servers", "from rank 0, because all ranks see the same servers", func(out *Result, g *group) { out.Servers = g.parts[0].Servers }},
+	{"Noise", "the worst of all hosts in each figure; the use of other ranks on a host does not count as others", func(out *Result, g *group) { out.Noise = g.noise() }},
+	{"Blocks", "none, because ranks measure distributed locks", func(*Result, *group) {}},
+	{"Retries", "all, each with its rank", func(out *Result, g *group) {
 		for _, p := range g.parts {
 			out.Retries = append(out.Retries, retries(p)...)
 		}
 	}},
-	{"Violations", "from the holds of all ranks; if a rank has violations, the result has only these", func(out *harness.Result, g *group) { out.Violations = g.violations }},
-	{"Warnings", "one of each kind and host, and the limits of the clocks", func(out *harness.Result, g *group) { out.Warnings = pool(g.warnings) }},
+	{"Violations", "from the holds of all ranks; if a rank has violations, the result has only these", func(out *Result, g *group) { out.Violations = g.violations }},
+	{"Warnings", "one of each kind and host, and the limits of the clocks", func(out *Result, g *group) { out.Warnings = pool(g.warnings) }},
 }
 
 // fold returns a rule that adds the field up over the parts, from the first.
-func fold[T any](field func(r *harness.Result) *T, add func(a, b T) T) func(*harness.Result, *group) {
-	return func(out *harness.Result, g *group) {
+func fold[T any](field func(r *Result) *T, add func(a, b T) T) func(*Result, *group) {
+	return func(out *Result, g *group) {
 		*field(out) = *field(g.parts[0])
 		for _, p := range g.parts[1:] {
 			*field(out) = add(*field(out), *field(p))
@@ -94,11 +94,11 @@ func addCounts(a, b *harness.Counts) *harness.Counts {
 	return &sum
 }
 
-func addLoads(a, b *harness.OpenLoop) *harness.OpenLoop {
+func addLoads(a, b *OpenLoop) *OpenLoop {
 	if a == nil || b == nil {
 		return nil
 	}
-	return &harness.OpenLoop{Offered: a.Offered + b.Offered, Dropped: a.Dropped + b.Dropped, Backlog: a.Backlog + b.Backlog,
+	return &OpenLoop{Offered: a.Offered + b.Offered, Dropped: a.Dropped + b.Dropped, Backlog: a.Backlog + b.Backlog,
 		Late: a.Late + b.Late, Behind: a.Behind + b.Behind,
 		Span: max(a.Span, b.Span), Lag50: max(a.Lag50, b.Lag50), Lag99: max(a.Lag99, b.Lag99)}
 }
@@ -133,7 +133,7 @@ func (g *group) slices() []uint32 {
 	from, _ := g.windows.all()
 	apart := first - from + g.clocks.worst()
 	if !g.clocks.known || apart > length/20 {
-		if slices.ContainsFunc(g.parts, func(p *harness.Result) bool { return len(p.Slices) > 0 }) {
+		if slices.ContainsFunc(g.parts, func(p *Result) bool { return len(p.Slices) > 0 }) {
 			g.warn(measureCloser, "the windows of the ranks did not surely open within %v of each other: nothing is said of shares within slices of %v", time.Duration(length/20), harness.SliceLength)
 		}
 		return nil

@@ -76,7 +76,7 @@ type Manifest struct {
 
 	Skipped  []Skip            `json:"skipped,omitempty"`
 	Lost     []Loss            `json:"lost,omitempty"`     // planned, without a result
-	Warnings []harness.Warning `json:"warnings,omitempty"` // of the machine and of the run as a whole
+	Warnings []machine.Warning `json:"warnings,omitempty"` // of the machine and of the run as a whole
 }
 
 // Overhead is the cost of the lab to a worker, in ns per acquisition, with a lock that
@@ -207,7 +207,7 @@ func (l Loss) String() string { return fmt.Sprintf("%s, round %d: %s", l.Case, l
 type Run struct {
 	Dir      string // directory of the files; "" if not read from files
 	Manifest Manifest
-	Results  []*harness.Result // in the order they were measured
+	Results  []*Result // in the order they were measured
 
 	// Findings are the results of the experiments about the hardware, the last of
 	// each. Samples are the finished parts of long ones.

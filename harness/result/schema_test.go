@@ -16,33 +16,26 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/internal/machine"
 )
 
 func compileSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema))
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
 	c.AssertContent()
-	if err := c.AddResource("results.schema.json", doc); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, c.AddResource("results.schema.json", doc))
 	s, err := c.Compile("results.schema.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return s
 }
 
 func validateLine(t *testing.T, s *jsonschema.Schema, line []byte) error {
 	t.Helper()
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(line))
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return s.Validate(doc)
 }
 
@@ -55,9 +48,7 @@ func TestSchemaAccepts(t *testing.T) {
 	kinds := make(map[string]int)
 	for _, name := range names {
 		f, err := os.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		defer f.Close()
 		lines := bufio.NewScanner(f)
 		lines.Buffer(nil, 1<<24)
@@ -66,9 +57,7 @@ func TestSchemaAccepts(t *testing.T) {
 				t.Errorf("%s:%d: %v", name, n, err)
 			}
 			var h struct{ Kind string }
-			if err := json.Unmarshal(lines.Bytes(), &h); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, json.Unmarshal(lines.Bytes(), &h))
 			kinds[h.Kind]++
 		}
 	}
@@ -94,10 +83,10 @@ func schemaLines(t *testing.T) (lines [][]byte) {
 	for _, rec := range []Record{
 		{Result: full}, {Finding: finding()}, {Sample: &Sample{Experiment: "x", Key: "k", Values: []float64{1.5}}}, {Fault: f}, {Simulation: simulated},
 		{Machine: &ModelMachine{Name: "x", Hypothetical: true, File: []byte("{}")}},
-		{Result: &harness.Result{Lock: harness.Lock{Name: "x"}, Workload: harness.Workload{Workers: 1, Window: 1}}},
+		{Result: &Result{Lock: Lock{Name: "x"}, Workload: harness.Workload{Workers: 1, Window: 1}}},
 		{Finding: &Finding{Name: "x", Tables: []Table{{Rows: []Row{{}}}}}},
-		{Fault: &FaultResult{Scenario: "x", Lock: harness.Lock{Name: "x"}}},
-		{Simulation: &Simulation{Simulated: "x", Sockets: 1, Clusters: 1, Cores: 1, SMT: 1, Workers: 1, Seeds: 1, Lock: harness.Lock{Name: "x"}, PerAcquisition: one}},
+		{Fault: &FaultResult{Scenario: "x", Lock: Lock{Name: "x"}}},
+		{Simulation: &Simulation{Simulated: "x", Sockets: 1, Clusters: 1, Cores: 1, SMT: 1, Workers: 1, Seeds: 1, Lock: Lock{Name: "x"}, PerAcquisition: one}},
 	} {
 		lines = append(lines, encodeRecord(t, rec))
 	}
@@ -110,14 +99,10 @@ func TestSchemaRejects(t *testing.T) {
 	broken := 0
 	for _, line := range lines {
 		var doc map[string]any
-		if err := json.Unmarshal(line, &doc); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, json.Unmarshal(line, &doc))
 		for _, b := range breakFields(doc) {
 			text, err := json.Marshal(b.doc)
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			if validateLine(t, s, text) == nil {
 				t.Errorf("accepts %s: %.200s", b.what, text)
 			}
@@ -180,26 +165,24 @@ func TestSchemaIsWhole(t *testing.T) {
 	var schema struct {
 		Defs map[string]struct{ Properties map[string]any } `json:"$defs"`
 	}
-	if err := json.Unmarshal(JSONSchema, &schema); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, json.Unmarshal(JSONSchema, &schema))
 	for def, c := range map[string]struct {
 		of    reflect.Type
 		extra []string // fields of the line that the type does not write
 	}{
-		"case":       {reflect.TypeFor[harness.Result](), []string{"schema", "kind", "wait", "handover", "handover_wait", "owners", "slice", "slices", "holds"}},
+		"case":       {reflect.TypeFor[Result](), []string{"schema", "kind", "wait", "handover", "handover_wait", "owners", "slice", "slices", "holds"}},
 		"experiment": {reflect.TypeFor[Finding](), []string{"schema", "kind"}},
 		"sample":     {reflect.TypeFor[Sample](), []string{"schema", "kind"}},
-		"rank":       {of: reflect.TypeFor[harness.Rank]()},
-		"lock":       {of: reflect.TypeFor[harness.Lock]()},
+		"rank":       {of: reflect.TypeFor[Rank]()},
+		"lock":       {of: reflect.TypeFor[Lock]()},
 		"traits":     {of: reflect.TypeFor[harness.Traits]()},
 		"workload":   {of: reflect.TypeFor[harness.Workload]()},
 		"span":       {of: reflect.TypeFor[harness.Span]()},
-		"spans":      {of: reflect.TypeFor[harness.Spans]()},
-		"cpu":        {of: reflect.TypeFor[harness.CPU]()},
+		"spans":      {of: reflect.TypeFor[Spans]()},
+		"cpu":        {of: reflect.TypeFor[ClientCost]()},
 		"wire":       {of: reflect.TypeFor[harness.Counts]()},
-		"violation":  {of: reflect.TypeFor[harness.Violation]()},
-		"warning":    {of: reflect.TypeFor[harness.Warning]()},
+		"violation":  {of: reflect.TypeFor[oracle.Violation]()},
+		"warning":    {of: reflect.TypeFor[machine.Warning]()},
 		"table":      {of: reflect.TypeFor[Table]()},
 		"column":     {of: reflect.TypeFor[Column]()},
 		"row":        {of: reflect.TypeFor[Row]()},

@@ -5,7 +5,6 @@ import (
 	"math"
 	"slices"
 
-	"locklab/harness"
 	"locklab/internal/stat"
 )
 
@@ -13,7 +12,7 @@ import (
 // or wait exceeds a burst. "Time" is counted in acquisitions.
 
 func short(name, unit, doc, paper, better string, of func(log owners) (float64, bool)) *Metric {
-	return metric(name, unit, doc, paper, better, func(r *harness.Result) (float64, bool) {
+	return metric(name, unit, doc, paper, better, func(r *Result) (float64, bool) {
 		log := owners{r.Owners, r.Burst, len(r.Workers)}
 		if !log.valid() {
 			return 0, false
@@ -51,7 +50,7 @@ func stretch(name, doc, better string, lengths func(owners) []int, q float64) *M
 // weighted returns the least length such that stretches up to it have a share q of all time.
 func weighted(lengths []int, q float64) float64 {
 	slices.Sort(lengths)
-	h := harness.Histogram(Each(lengths, func(n int) harness.Bucket { return harness.Bucket{Value: int64(n), N: 1} }))
+	h := Histogram(Each(lengths, func(n int) Bucket { return Bucket{Value: int64(n), N: 1} }))
 	return h.TimeQuantile(q)
 }
 

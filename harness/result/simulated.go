@@ -10,7 +10,7 @@ import (
 )
 
 // A Simulation is a model's prediction for a lock on a machine, not a measurement. It is
-// a separate type, so that nothing takes it for a [harness.Result].
+// a separate type, so that nothing takes it for a [Result].
 // It has one field for each key of its line in results.jsonl.
 type Simulation struct {
 	Simulated    string `json:"simulated"`              // name of the machine
@@ -21,7 +21,7 @@ type Simulation struct {
 	Cores    int `json:"cores"`    // per cluster
 	SMT      int `json:"smt"`      // hardware threads per core
 
-	Lock    harness.Lock       `json:"lock"`
+	Lock    Lock               `json:"lock"`
 	Workers int                `json:"workers"` // each on a hardware thread of its own
 	Lines   int                `json:"lines"`   // cache lines that a critical section reads and writes
 	Hold    float64            `json:"hold"`    // ns in the critical section in addition

@@ -19,7 +19,7 @@ func simulation() *Simulation {
 	}
 	return &Simulation{
 		Simulated: "skylake-8x32", Hypothetical: true, Sockets: 8, Clusters: 1, Cores: 32, SMT: 2,
-		Lock:    harness.Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin},
+		Lock:    Lock{Name: "mcs", Doc: "queue lock", Paper: "MCS 1991", Family: harness.Spin},
 		Workers: 64, Lines: 1, Hold: 10, Think: 10.5, Wait: harness.WaitPause, Apart: true, Spread: true, Seed: 1 << 63, Seeds: 3, OnCores: 32, OnSockets: 8,
 		PerAcquisition: of(210.25), Handover: of(150), Longest: of(9000), Misses: of(5.5), Remote: of(2), Invalidated: of(3),
 		SameSocket: of(0.5), SameWorker: of(0.01), Jain: of(1), Accuracy: "within 1.3",
@@ -47,9 +47,7 @@ func TestSimulationRefused(t *testing.T) {
 			t.Errorf("written with %v, want %q", err, want)
 		}
 		body, err := json.Marshal(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		if _, err := Decode(append([]byte(`{"schema":1,"kind":"simulation",`), body[1:]...)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("read with %v, want %q", err, want)
 		}
@@ -80,9 +78,7 @@ func on(machine string, workers int, time float64) *Simulation {
 func TestExtend(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	w := createRun(t, dir, Manifest{Seed: 7})
-	if err := w.Append(Record{Result: sample()}); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, w.Append(Record{Result: sample()}))
 	if _, _, err := Extend(dir); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("beside a writer: %v, want a usage error", err)
 	}
@@ -90,9 +86,7 @@ func TestExtend(t *testing.T) {
 	before := readFiles(t, dir)
 	add := func(machine *ModelMachine, ss ...*Simulation) {
 		e, _, err := Extend(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		err = e.Append(Record{Machine: machine})
 		for _, s := range ss {
 			err = errors.Join(err, e.Append(Record{Simulation: s}))

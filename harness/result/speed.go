@@ -2,19 +2,17 @@ package result
 
 import (
 	"math"
-
-	"locklab/harness"
 )
 
 // Time is the window divided by its acquisitions, in ns: from one to the next by any worker.
 // It is ns/op of Go benchmarks, not a worker's wait: see [P50].
 var Time = metric("time", "ns/op", "wall time of the window divided by the acquisitions of all workers",
 	"Go benchmark data format, golang.org/design/14313-benchmark-format", Lower,
-	func(r *harness.Result) (float64, bool) { return ratio(float64(r.Elapsed), float64(r.Ops)) })
+	func(r *Result) (float64, bool) { return ratio(float64(r.Elapsed), float64(r.Ops)) })
 
 // Throughput is acquisitions per second of all workers, with reacquisitions: see [Handovers].
 var Throughput = metric("throughput", "acq/s", "acquisitions of all workers per second", "Mellor-Crummey & Scott 1991", Higher,
-	func(r *harness.Result) (float64, bool) { return ratio(float64(r.Ops), r.Elapsed.Seconds()) })
+	func(r *Result) (float64, bool) { return ratio(float64(r.Ops), r.Elapsed.Seconds()) })
 
 // Handovers is the number of handovers between workers per second. Unlike [Throughput],
 // an owner that reacquires the lock at once cannot raise it. A slow lock invites that: it
@@ -24,7 +22,7 @@ var Throughput = metric("throughput", "acq/s", "acquisitions of all workers per 
 // Nonuniform Communication Architectures", HPCA 2003, counted between workers instead of
 // NUMA nodes.
 var Handovers = closed(metric("handovers", "handovers/s", "acquisitions per second whose predecessor was another worker", "Radović & Hagersten 2003", Higher,
-	func(r *harness.Result) (float64, bool) {
+	func(r *Result) (float64, bool) {
 		v, ok := ratio(float64(r.Handovers), r.Elapsed.Seconds())
 		return v, ok && r.Ordered() && max(len(r.Workers), r.Workload.Workers) > 1
 	}))
@@ -43,14 +41,14 @@ var (
 )
 
 func wait(name, unit, doc string, q float64) *Metric {
-	return floored(metric(name, unit, doc, "Tene 2013", Lower, func(r *harness.Result) (float64, bool) { return Quantile(r.Wait, q) }), Floor)
+	return floored(metric(name, unit, doc, "Tene 2013", Lower, func(r *Result) (float64, bool) { return Quantile(r.Wait, q) }), Floor)
 }
 
 // floored removes the figures of m that are under the floor of their result: then m has
 // only a bound.
-func floored(m *Metric, floor func(r *harness.Result) float64) *Metric {
+func floored(m *Metric, floor func(r *Result) float64) *Metric {
 	read := m.Read
-	m.Read = func(r *harness.Result) Reading {
+	m.Read = func(r *Result) Reading {
 		x := read(r)
 		if least := floor(r); x.Known && x.Value < least {
 			return Reading{Value: least, Known: true, Bound: true}
@@ -67,7 +65,7 @@ func floored(m *Metric, floor func(r *harness.Result) float64) *Metric {
 // that time for two threads.
 var HandoverTime = floored(metric("handover-time", "handover-ns/op", "median time from release to the grant of another worker",
 	"Go runtime, BenchmarkMutexHandoff", Lower,
-	func(r *harness.Result) (float64, bool) { return Quantile(r.Handover, 0.5) }), Floor)
+	func(r *Result) (float64, bool) { return Quantile(r.Handover, 0.5) }), Floor)
 
 // HandoverMean is the mean time from release to another worker's grant, in ns. It is far above
 // the median, [HandoverTime], if the next owner sometimes has no processor. It is missing if
@@ -77,10 +75,10 @@ var HandoverTime = floored(metric("handover-time", "handover-ns/op", "median tim
 // mean.
 var HandoverMean = floored(metric("handover-mean", "mean-handover-ns/op", "mean time from release to the grant of another worker",
 	"Go runtime, BenchmarkMutexHandoff", Lower,
-	func(r *harness.Result) (float64, bool) {
+	func(r *Result) (float64, bool) {
 		mean := r.Handover.Mean()
 		return mean, r.Handover.Count() > beyond && fitting(r, mean, r.Handovers)
-	}), func(r *harness.Result) float64 { return MeanFloor(r, r.Handover.Count()) })
+	}), func(r *Result) float64 { return MeanFloor(r, r.Handover.Count()) })
 
 // HandoverWaitP99 is the 99th percentile from request to grant, in ns, of the acquisitions
 // whose predecessor was another worker: [P99] without reacquisitions. It exists for
@@ -90,7 +88,7 @@ var HandoverMean = floored(metric("handover-mean", "mean-handover-ns/op", "mean 
 // of Z. Radović, E. Hagersten, HPCA 2003.
 var HandoverWaitP99 = floored(metric("handover-wait-p99", "p99-handover-wait-ns/op",
 	"99 in 100 acquisitions that took the lock from another worker waited no longer", "Tene 2013", Lower,
-	func(r *harness.Result) (float64, bool) { return Quantile(r.HandoverWait, 0.99) }), Floor)
+	func(r *Result) (float64, bool) { return Quantile(r.HandoverWait, 0.99) }), Floor)
 
 // Hold is the mean time from grant to release, in ns. It exceeds the workload's hold by the
 // counter and the log, a reading of the clock, and time without a processor. It is missing if
@@ -100,17 +98,17 @@ var HandoverWaitP99 = floored(metric("handover-wait-p99", "p99-handover-wait-ns/
 // Owicki, "Empirical Studies of Competitive Spinning for a Shared-Memory Multiprocessor", SOSP
 // 1991.
 var Hold = floored(metric("hold", "hold-ns/op", "mean time from grant to release", "Karlin et al. 1991", "",
-	func(r *harness.Result) (float64, bool) {
+	func(r *Result) (float64, bool) {
 		mean := r.Hold.Mean()
 		return mean, r.Hold.N > beyond && fitting(r, mean, r.Ops)
-	}), func(r *harness.Result) float64 { return MeanFloor(r, r.Hold.N) })
+	}), func(r *Result) float64 { return MeanFloor(r, r.Hold.N) })
 
 // beyond observations must lie above a quantile: ten give that count to about a third.
 const beyond = 10
 
 // Quantile returns quantile q of h, and false if fewer than ten observations lie above
 // it. It ignores the clock: do not quote a value under [Floor].
-func Quantile(h harness.Histogram, q float64) (value float64, ok bool) {
+func Quantile(h Histogram, q float64) (value float64, ok bool) {
 	if q > Resolved(h.Count()) {
 		return math.NaN(), false
 	}
@@ -131,14 +129,14 @@ func Needed(q float64) int64 { return int64(math.Ceil(beyond / (1 - q))) }
 // Floor returns the least latency, in ns, that r's clock can resolve: five times its floor and
 // step. A smaller figure is "at most the floor". It is never subtracted: quantiles of
 // differences are not differences of quantiles.
-func Floor(r *harness.Result) float64 {
+func Floor(r *Result) float64 {
 	return 5 * (r.ClockFloor + r.ClockStep)
 }
 
 // MeanFloor returns the least mean of n spans, in ns, that r's clock can resolve. The error of
 // its steps averages out. The other error is one reading a span, at the floor a fifth of the
 // figure. It is not subtracted, because processors overlap it with the timed code.
-func MeanFloor(r *harness.Result, n int64) float64 {
+func MeanFloor(r *Result, n int64) float64 {
 	return 5 * (r.ClockFloor + r.ClockStep/math.Sqrt(float64(max(1, n))))
 }
 
@@ -149,7 +147,7 @@ func MeanFloor(r *harness.Result, n int64) float64 {
 // timeShares returns the shares of holds and thinks in the workers' time, in percent, and
 // false if their error may exceed five points. A measured span contains a reading of the
 // clock, which must be short relative to an acquisition.
-func timeShares(r *harness.Result) (hold, think float64, ok bool) {
+func timeShares(r *Result) (hold, think float64, ok bool) {
 	const points = 5
 	if r.Ops == 0 || r.Elapsed <= 0 || r.Hold.N <= beyond || !fitting(r, r.Hold.Mean(), r.Ops) {
 		return 0, 0, false
@@ -171,7 +169,7 @@ const slack = 1.05
 
 // fitting reports whether n spans of this mean fit into the window, else samples are not
 // representative. Spans that may overlap, of readers or several permits or locks, always fit.
-func fitting(r *harness.Result, mean float64, n uint64) bool {
+func fitting(r *Result, mean float64, n uint64) bool {
 	if r.Workload.Reads > 0 || r.Workload.Locks > 1 || r.Lock.Traits.Permits > 1 || r.Elapsed == 0 {
 		return true
 	}
@@ -185,7 +183,7 @@ func fitting(r *harness.Result, mean float64, n uint64) bool {
 // Arpaci-Dusseau, M. Swift, "Avoiding Scheduler Subversion using Scheduler-Cooperative Locks",
 // EuroSys 2020, of all workers together.
 var HoldShare = closed(metric("hold-share", "hold-%", "share of the workers' time in which they held the lock", "Patel et al. 2020", "",
-	func(r *harness.Result) (float64, bool) {
+	func(r *Result) (float64, bool) {
 		hold, _, ok := timeShares(r)
 		return hold, ok
 	}))
@@ -197,7 +195,7 @@ var HoldShare = closed(metric("hold-share", "hold-%", "share of the workers' tim
 // Source: the time per acquisition less work in T. Anderson, "The Performance of Spin Lock
 // Alternatives for Shared-Memory Multiprocessors", TPDS 1(1), 1990.
 var WaitShare = closed(metric("wait-share", "wait-%", "share of the workers' time that is neither hold nor think", "Anderson 1990", Lower,
-	func(r *harness.Result) (float64, bool) {
+	func(r *Result) (float64, bool) {
 		hold, think, ok := timeShares(r)
 		return max(0, 100-hold-think), ok
 	}))
@@ -211,18 +209,18 @@ var WaitShare = closed(metric("wait-share", "wait-%", "share of the workers' tim
 // per critical section.
 var HandoverShare = closed(HandoverMean.derive("handover-share", "handover-%",
 	"share of the window in which the lock was on its way from one worker to another", "Mellor-Crummey & Scott 1991", "",
-	func(r *harness.Result, mean float64) (float64, bool) {
+	func(r *Result, mean float64) (float64, bool) {
 		v, ok := ratio(100*mean*float64(r.Handovers), float64(r.Elapsed))
 		return min(100, v), ok
 	}))
 
 // RoundTrip is the duration of a bare request to the server of the lock around the
-// window, in nanoseconds: the unit of the metrics below. See [harness.Result.RoundTrip].
+// window, in nanoseconds: the unit of the metrics below. See [Result.RoundTrip].
 //
 // Source: the round-trip delay of G. Almes, S. Kalidindi, M. Zekauskas, "A Round-trip
 // Delay Metric for IPPM", RFC 2681, 1999, between programs in place of hosts.
 var RoundTrip = metric("roundtrip", "roundtrip-ns/op", "bare request to the server and its answer, around the window", "RFC 2681", Lower,
-	func(r *harness.Result) (float64, bool) {
+	func(r *Result) (float64, bool) {
 		// A value under a nanosecond, or over a quarter of an hour, is damaged.
 		return r.RoundTrip, r.RoundTrip >= 1 && r.RoundTrip < 1e12
 	})
@@ -249,7 +247,7 @@ var (
 // handoverPeriod is the window divided by the handovers. A single worker hands over to itself.
 // A window without a handover is one period of at least that length: leaving it out would
 // leave the quick ones. With several holders at once there are no periods.
-var handoverPeriod = &Metric{Read: reader(func(r *harness.Result) (float64, bool) {
+var handoverPeriod = &Metric{Read: reader(func(r *Result) (float64, bool) {
 	n := r.Handovers
 	if len(r.Workers) == 1 {
 		n = r.Ops
@@ -261,13 +259,13 @@ var handoverPeriod = &Metric{Read: reader(func(r *harness.Result) (float64, bool
 }).reading}
 
 func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
-	return m.derive(name, unit, doc, "Singhal 1993", Lower, func(r *harness.Result, ns float64) (float64, bool) {
+	return m.derive(name, unit, doc, "Singhal 1993", Lower, func(r *Result, ns float64) (float64, bool) {
 		trip, ok := RoundTrip.Of(r)
 		return ns / trip, ok
 	})
 }
 
-// HandoverTransfers is the median handover in units of [harness.Result.Transfer]: the
+// HandoverTransfers is the median handover in units of [Result.Transfer]: the
 // efficiency of the algorithm on its machine, comparable if the machine slowed down between
 // rounds. A handover takes at least one; a farther or sleeping worker costs more. It is
 // missing without a transfer, or under the [Floor].
@@ -277,4 +275,4 @@ func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
 // place of counted.
 var HandoverTransfers = HandoverTime.derive("handover-transfers", "transfers/handover",
 	"median handover over the time of a word from one processor to another", "Mellor-Crummey & Scott 1991", Lower,
-	func(r *harness.Result, ns float64) (float64, bool) { return ratio(ns, r.Transfer) })
+	func(r *Result, ns float64) (float64, bool) { return ratio(ns, r.Transfer) })

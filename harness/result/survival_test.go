@@ -14,7 +14,7 @@ import (
 func madeFault(edits ...func(*result.FaultResult)) *result.FaultResult {
 	r := &result.FaultResult{
 		Scenario: "holder-pause", Question: "What if a holder pauses?", Tries: 200,
-		Lock:     harness.Lock{Name: "a", Traits: harness.Traits{Needs: harness.KindRedis, Fenced: true, FIFO: true}},
+		Lock:     result.Lock{Name: "a", Traits: harness.Traits{Needs: harness.KindRedis, Fenced: true, FIFO: true}},
 		Expected: result.Expectation{Why: "the lease ends"},
 	}
 	for _, e := range edits {

@@ -12,34 +12,26 @@ import (
 func unwritten(t *testing.T, name string) uint64 {
 	t.Helper()
 	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	defer f.Close()
 	var stat unix.Cachestat_t
 	err = unix.Cachestat(uint(f.Fd()), &unix.CachestatRange{}, &stat, 0)
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EOPNOTSUPP) {
 		t.Skipf("the kernel does not tell what the disk lacks: %v", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return stat.Dirty + stat.Writeback
 }
 
 func TestOnDisk(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	var fs unix.Statfs_t
-	if err := unix.Statfs(t.TempDir(), &fs); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, unix.Statfs(t.TempDir(), &fs))
 	if fs.Type == unix.TMPFS_MAGIC {
 		t.Skip("the temporary directory has no disk: it is in memory")
 	}
 	control := filepath.Join(t.TempDir(), "control")
-	if err := os.WriteFile(control, make([]byte, 1<<16), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, os.WriteFile(control, make([]byte, 1<<16), 0o644))
 	if unwritten(t, control) == 0 {
 		t.Skip("this disk has everything at once: nothing could be missing")
 	}
@@ -51,12 +43,8 @@ func TestOnDisk(t *testing.T) {
 		}
 	}
 	check("Create", ManifestName)
-	if err := errors.Join(w.Append(Record{Result: sample()}), w.Sync()); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, errors.Join(w.Append(Record{Result: sample()}), w.Sync()))
 	check("Sync", ResultsName)
-	if err := w.Finish(func(m *Manifest) { m.Interrupted = true }); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, w.Finish(func(m *Manifest) { m.Interrupted = true }))
 	check("Finish", ManifestName)
 }

@@ -41,7 +41,7 @@ func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (result.Sim
 	return result.Simulation{
 		Simulated: m.Name, Hypothetical: m.Hypothetical,
 		Sockets: m.Sockets, Clusters: m.Clusters, Cores: m.Cores, SMT: m.SMT,
-		Lock: v.Describe(), Workers: w.Workers, Lines: w.Lines, Hold: w.Hold, Think: w.Think,
+		Lock: result.Describe(v), Workers: w.Workers, Lines: w.Lines, Hold: w.Hold, Think: w.Think,
 		Wait: w.Wait, Apart: w.Apart, Spread: w.Spread, Seed: w.Seed, Seeds: seeds,
 		OnCores: on(m, w, func(cache int) int { return cache }), OnSockets: on(m, w, m.socket),
 

@@ -8,14 +8,13 @@ import (
 	"slices"
 	"time"
 
-	"locklab/harness"
 	"locklab/internal/numfmt"
 )
 
-// A disturbance is one figure of a [harness.Noise]: its text, and the threshold of its warning.
+// A disturbance is one figure of a [Noise]: its text, and the threshold of its warning.
 type disturbance struct {
 	kind, name string
-	value      func(n harness.Noise) float64      // negative if unknown
+	value      func(n Noise) float64              // negative if unknown
 	badness    func(v float64) float64            // nil is the value itself
 	most       float64                            // badness that is tolerated
 	figure     func(v float64, digits int) string // formats the value
@@ -30,7 +29,7 @@ type disturbance struct {
 const moveCost = 10 * time.Microsecond
 
 // moving returns the share of the busy processors' time that moves take, or -1.
-func moving(n harness.Noise) float64 {
+func moving(n Noise) float64 {
 	busy := n.CPUs
 	if n.Busy > 0 {
 		busy = min(busy, n.Busy)
@@ -45,37 +44,37 @@ func moving(n harness.Noise) float64 {
 var disturbances = []disturbance{
 	{
 		kind: "steal", name: "taken by the host (steal)", most: 0.01, figure: share,
-		value:  func(n harness.Noise) float64 { return n.Steal },
+		value:  func(n Noise) float64 { return n.Steal },
 		text:   "the host gave %s of the processor time to other guests",
 		remedy: "use a machine whose processors are not shared, or measure longer",
 	},
 	{
 		kind: "others", name: "used by other processes", most: 0.10, figure: share,
-		value:  func(n harness.Noise) float64 { return n.Others },
+		value:  func(n Noise) float64 { return n.Others },
 		text:   "other processes, including the servers of a remote lock, used %s of the processor time",
 		remedy: "stop other programs; measure distributed locks with the servers on another machine",
 	},
 	{
 		kind: "pressure", name: "a thread waited for a CPU (pressure stall)", most: 0.10, figure: share,
-		value:  func(n harness.Noise) float64 { return n.Pressure },
+		value:  func(n Noise) float64 { return n.Pressure },
 		text:   "some thread waited for a processor during %s of the window",
 		remedy: "stop other programs, or use no more threads than processors",
 	},
 	{
 		kind: "throttled", name: "stopped at the CPU limit (throttling)", figure: often,
-		value:  func(n harness.Noise) float64 { return float64(n.Throttled) },
+		value:  func(n Noise) float64 { return float64(n.Throttled) },
 		text:   "the control group was stopped %s because its CPU limit was used up",
 		remedy: "lift the CPU limit of the container, or use fewer workers",
 	},
 	{
 		kind: "heat", name: "slowed down by heat", figure: often,
-		value:  func(n harness.Noise) float64 { return float64(n.Hot) },
+		value:  func(n Noise) float64 { return float64(n.Hot) },
 		text:   "processors slowed down %s because of heat",
 		remedy: "cool the machine, or switch turbo off",
 	},
 	{
 		kind: "speed", name: "speed of a CPU after the window, of before", most: 0.15, figure: share,
-		value: func(n harness.Noise) float64 {
+		value: func(n Noise) float64 {
 			if n.Speed <= 0 {
 				return -1
 			}
@@ -106,11 +105,11 @@ func (d disturbance) bad(v float64) float64 {
 }
 
 // NoiseWarnings returns a warning with a remedy for each unreliable figure of n, or nil.
-func NoiseWarnings(n harness.Noise) []harness.Warning {
-	var ws []harness.Warning
+func NoiseWarnings(n Noise) []Warning {
+	var ws []Warning
 	for _, d := range disturbances {
 		if v := d.value(n); d.over(v) {
-			ws = append(ws, harness.Warning{Text: fmt.Sprintf(d.text, d.figure(v, 0)), Remedy: d.remedy, Kind: d.kind})
+			ws = append(ws, Warning{Text: fmt.Sprintf(d.text, d.figure(v, 0)), Remedy: d.remedy, Kind: d.kind})
 		}
 	}
 	return ws
@@ -125,7 +124,7 @@ type Check struct {
 }
 
 // NoiseChecks returns a check for each figure of a Noise, bad if any of the windows ns is.
-func NoiseChecks(ns []harness.Noise) []Check {
+func NoiseChecks(ns []Noise) []Check {
 	var checks []Check
 	for _, d := range disturbances {
 		checks = append(checks, d.check(ns))
@@ -133,7 +132,7 @@ func NoiseChecks(ns []harness.Noise) []Check {
 	return checks
 }
 
-func (d disturbance) check(ns []harness.Noise) Check {
+func (d disturbance) check(ns []Noise) Check {
 	c := Check{Kind: d.kind, Name: d.name}
 	var vs []float64
 	bad := 0
@@ -194,7 +193,7 @@ func (c Conditions) worst(d Conditions) Conditions {
 // A change is a condition of a window that differs from the start of the run.
 type change struct{ kind, name, now, was string }
 
-func changed(n harness.Noise, was Conditions) (out []change) {
+func changed(n Noise, was Conditions) (out []change) {
 	limit := limitName(n.Limit)
 	if n.Limit == 0 {
 		limit = ""
@@ -213,9 +212,9 @@ func changed(n harness.Noise, was Conditions) (out []change) {
 }
 
 // ChangeWarnings returns the differences of n's conditions from the start of the run.
-func ChangeWarnings(n harness.Noise, was Conditions) (ws []harness.Warning) {
+func ChangeWarnings(n Noise, was Conditions) (ws []Warning) {
 	for _, c := range changed(n, was) {
-		ws = append(ws, harness.Warning{Kind: c.kind,
+		ws = append(ws, Warning{Kind: c.kind,
 			Text:   fmt.Sprintf("the %s changed: %s when the run began, %s in the window", c.name, c.was, c.now),
 			Remedy: "leave the machine as it is through the run, and measure again"})
 	}
@@ -223,7 +222,7 @@ func ChangeWarnings(n harness.Noise, was Conditions) (ws []harness.Warning) {
 }
 
 // Through returns the checks of e, extended by the conditions of the windows ns.
-func (e Environment) Through(ns []harness.Noise) []Check {
+func (e Environment) Through(ns []Noise) []Check {
 	checks := e.Checks()
 	was := Conditions{e.CPUs, e.CPULimit, e.Governor, e.Turbo}
 	for i, check := range checks {

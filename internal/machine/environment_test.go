@@ -14,8 +14,6 @@ import (
 	"testing"
 	"testing/fstest"
 	"unicode/utf8"
-
-	"locklab/harness"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -102,7 +100,7 @@ func TestWarnings(t *testing.T) {
 	}
 }
 
-func checkWarnings(t *testing.T, ws []harness.Warning, want []string) {
+func checkWarnings(t *testing.T, ws []Warning, want []string) {
 	t.Helper()
 	if len(ws) != len(want) {
 		t.Fatalf("got %d warnings, want %d: %+v", len(ws), len(want), ws)
@@ -238,6 +236,6 @@ func FuzzReadEnvironment(f *testing.F) {
 			}
 		}
 		o := observe(fsys, []int{0, 1})
-		NoiseChecks([]harness.Noise{noise(o, o)})
+		NoiseChecks([]Noise{noise(o, o)})
 	})
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
-
-	"locklab/harness"
 )
 
 func edited(t *testing.T, path, content string) fixture {
@@ -18,7 +16,7 @@ func edited(t *testing.T, path, content string) fixture {
 	return f
 }
 
-func kindsOf(ws []harness.Warning) (kinds []string) {
+func kindsOf(ws []Warning) (kinds []string) {
 	for _, w := range ws {
 		kinds = append(kinds, w.Kind)
 	}

@@ -7,9 +7,26 @@ import (
 	"strconv"
 	"strings"
 	"time"
-
-	"locklab/harness"
 )
+
+// Noise has the disturbances of the machine during a window. Shares are from 0 to 1 of
+// all the time of the processors that the process may use; Pressure is a share of the
+// window. A value that the system does not report is -1, and 0 for Speed.
+type Noise struct {
+	Window     time.Duration `json:"window"`              // ns
+	CPUs       int           `json:"cpus"`                // that the process may use, at the start or the end, whichever is less
+	Limit      float64       `json:"cpu_limit,omitempty"` // processors that the control groups allow, likewise; 0 is no limit
+	Governor   string        `json:"governor,omitempty"`  // frequency policy, of both ends if they differ
+	Turbo      string        `json:"turbo,omitempty"`     // likewise
+	Busy       int           `json:"busy,omitempty"`      // of these, usable by the workers at a time; 0 is all
+	Steal      float64       `json:"steal"`               // share that the host gave to other guests
+	Others     float64       `json:"others"`              // share that other processes used
+	Pressure   float64       `json:"pressure"`            // share in which some thread waited for a processor
+	Throttled  int64         `json:"throttled"`           // times that a control group was stopped at its CPU limit
+	Hot        int64         `json:"hot"`                 // times that a processor slowed down because of heat
+	Migrations int64         `json:"migrations"`          // times that a thread of this process moved to another processor
+	Speed      float64       `json:"speed"`               // of a processor after the window, over that before
+}
 
 // A Watcher records the disturbances between [Watch] and Stop, and runs nothing in between.
 // Each end takes 0.3 ms on a small machine.
@@ -29,11 +46,11 @@ func watch(fsys fs.FS, cpus []int) *Watcher {
 }
 
 // Stop returns the disturbances since Watch. See [NoiseWarnings].
-func (w *Watcher) Stop() harness.Noise {
+func (w *Watcher) Stop() Noise {
 	return w.stop(hostFS(), allowedCPUs())
 }
 
-func (w *Watcher) stop(fsys fs.FS, cpus []int) harness.Noise {
+func (w *Watcher) stop(fsys fs.FS, cpus []int) Noise {
 	n := noise(w.before, observe(fsys, w.cpus))
 	common := slices.DeleteFunc(slices.Clone(cpus), func(cpu int) bool { return !slices.Contains(w.cpus, cpu) })
 	c := w.were.worst(readConditions(fsys, common))
@@ -68,8 +85,8 @@ func observe(fsys fs.FS, cpus []int) observation {
 	return o
 }
 
-func noise(a, b observation) harness.Noise {
-	n := harness.Noise{Window: b.at.Sub(a.at), Steal: -1, Others: -1, Pressure: -1,
+func noise(a, b observation) Noise {
+	n := Noise{Window: b.at.Sub(a.at), Steal: -1, Others: -1, Pressure: -1,
 		Throttled: since(a.throttle, b.throttle), Hot: since(a.hot, b.hot), Migrations: since(a.moved, b.moved)}
 	if total := since(a.total, b.total); total > 0 {
 		n.Steal, n.Others = 0, othersShare(a, b, float64(total))

@@ -6,8 +6,6 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
-
-	"locklab/harness"
 )
 
 var (
@@ -67,18 +65,18 @@ func TestNoiseWarnings(t *testing.T) {
 func TestMoves(t *testing.T) {
 	for _, c := range []struct {
 		moved int64
-		n     harness.Noise
+		n     Noise
 		bad   bool
 	}{
-		{1395, harness.Noise{Window: time.Second, CPUs: 2, Busy: 1}, false}, // the median window
-		{3233, harness.Noise{Window: time.Second, CPUs: 2, Busy: 1}, false}, // nine of ten have fewer
-		{2500, harness.Noise{Window: 750 * time.Millisecond, CPUs: 2, Busy: 1}, false},
-		{9000, harness.Noise{Window: time.Second, CPUs: 2, Busy: 1}, true},
-		{9000, harness.Noise{Window: time.Second, CPUs: 2, Busy: 2}, false},
-		{9000, harness.Noise{Window: time.Second, CPUs: 2}, false}, // of an older lab
-		{9000, harness.Noise{Window: time.Second, CPUs: 64, Busy: 1}, true},
-		{9000, harness.Noise{Window: time.Second, CPUs: 1, Busy: 8}, true},
-		{9000, harness.Noise{Window: 10 * time.Second, CPUs: 2, Busy: 1}, false},
+		{1395, Noise{Window: time.Second, CPUs: 2, Busy: 1}, false}, // the median window
+		{3233, Noise{Window: time.Second, CPUs: 2, Busy: 1}, false}, // nine of ten have fewer
+		{2500, Noise{Window: 750 * time.Millisecond, CPUs: 2, Busy: 1}, false},
+		{9000, Noise{Window: time.Second, CPUs: 2, Busy: 1}, true},
+		{9000, Noise{Window: time.Second, CPUs: 2, Busy: 2}, false},
+		{9000, Noise{Window: time.Second, CPUs: 2}, false}, // of an older lab
+		{9000, Noise{Window: time.Second, CPUs: 64, Busy: 1}, true},
+		{9000, Noise{Window: time.Second, CPUs: 1, Busy: 8}, true},
+		{9000, Noise{Window: 10 * time.Second, CPUs: 2, Busy: 1}, false},
 	} {
 		c.n.Migrations, c.n.Speed = c.moved, 1
 		if bad := len(NoiseWarnings(c.n)) > 0; bad != c.bad {
@@ -88,9 +86,9 @@ func TestMoves(t *testing.T) {
 }
 
 func TestNoiseChecks(t *testing.T) {
-	quiet := harness.Noise{Window: time.Second, CPUs: 2, Pressure: 0.01, Speed: 1, Hot: -1}
-	loud := harness.Noise{Window: time.Second, CPUs: 2, Steal: 0.2, Pressure: 0.3, Throttled: 4, Hot: -1, Migrations: 30_000, Speed: 0.5}
-	checks := NoiseChecks([]harness.Noise{quiet, loud, quiet})
+	quiet := Noise{Window: time.Second, CPUs: 2, Pressure: 0.01, Speed: 1, Hot: -1}
+	loud := Noise{Window: time.Second, CPUs: 2, Steal: 0.2, Pressure: 0.3, Throttled: 4, Hot: -1, Migrations: 30_000, Speed: 0.5}
+	checks := NoiseChecks([]Noise{quiet, loud, quiet})
 	got := make(map[string]Check)
 	for _, c := range checks {
 		got[c.Kind] = c
@@ -108,7 +106,7 @@ func TestNoiseChecks(t *testing.T) {
 			t.Errorf("%s: got %+v, want %+v", kind, c, want)
 		}
 	}
-	for _, c := range NoiseChecks([]harness.Noise{quiet}) {
+	for _, c := range NoiseChecks([]Noise{quiet}) {
 		if c.Bad {
 			t.Errorf("a quiet window: %+v", c)
 		}
@@ -153,7 +151,7 @@ func TestObserveWithoutFiles(t *testing.T) {
 	if ws := NoiseWarnings(n); ws != nil {
 		t.Errorf("missing files made %+v", ws)
 	}
-	for _, c := range NoiseChecks([]harness.Noise{n}) {
+	for _, c := range NoiseChecks([]Noise{n}) {
 		if (c.Found != "") != (c.Kind == "speed") || c.Bad {
 			t.Errorf("missing files made %+v", c)
 		}
@@ -185,7 +183,7 @@ func TestWatchSamples(t *testing.T) {
 		if got := kindsOf(ChangeWarnings(n, Conditions{CPUs: e.CPUs, Limit: e.CPULimit, Governor: e.Governor, Turbo: e.Turbo})); !slices.Equal(got, c.kinds) {
 			t.Errorf("%s: warnings %v, want %v", name, got, c.kinds)
 		}
-		for _, check := range e.Through([]harness.Noise{{CPUs: 4}, n}) {
+		for _, check := range e.Through([]Noise{{CPUs: 4}, n}) {
 			want, ok := map[string]string{kindCPUs: c.processors, kindLimit: c.cap}[check.Kind]
 			if ok && (check.Found != want || check.Bad != slices.Contains(c.kinds, check.Kind)) {
 				t.Errorf("%s: %+v, want %q", name, check, want)

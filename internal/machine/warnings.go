@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness"
 	"locklab/internal/numfmt"
 )
 
@@ -99,10 +98,10 @@ func (e Environment) clockProperties() []property {
 }
 
 // Warnings returns what makes the machine's figures unreliable, each once, with a remedy.
-func (e Environment) Warnings() (ws []harness.Warning) {
+func (e Environment) Warnings() (ws []Warning) {
 	for _, p := range e.properties() {
 		if p.Bad {
-			ws = append(ws, harness.Warning{Text: p.text, Remedy: p.remedy, Kind: p.Kind})
+			ws = append(ws, Warning{Text: p.text, Remedy: p.remedy, Kind: p.Kind})
 		}
 	}
 	return ws

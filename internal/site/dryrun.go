@@ -12,18 +12,19 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
+	"locklab/harness/result"
 )
 
 // DryRun counts the trips of the remote locks of p at their plainest servers, and stores them
 // in p. A lock that fails is reported, and measured without counts, as are too short windows.
 func (s *Servers) DryRun(ctx context.Context, p *measure.Plan, stderr io.Writer) {
-	p.Trips = make(map[string]*harness.Trips)
+	p.Trips = make(map[string]*result.Trips)
 	locks := slices.DeleteFunc(p.Locks(), func(v *harness.Variant) bool {
 		return v.Remote == nil || !slices.ContainsFunc(p.Cases, func(c measure.Case) bool { return c.Lock == v && c.Workload.Window >= harness.SliceLength })
 	})
 	var all errgroup.Group
 	all.SetLimit(atOnce)
-	trips, errs := make([]*harness.Trips, len(locks)), make([]error, len(locks))
+	trips, errs := make([]*result.Trips, len(locks)), make([]error, len(locks))
 	for i, v := range locks {
 		all.Go(func() error {
 			if errs[i] = ctx.Err(); errs[i] == nil {
@@ -46,8 +47,8 @@ func (s *Servers) DryRun(ctx context.Context, p *measure.Plan, stderr io.Writer)
 const atOnce = 12
 
 // Plainest returns v's plainest servers without delay: TLS messages cannot be read.
-func Plainest(p *measure.Plan, v *harness.Variant) harness.Site {
-	odd := func(s harness.Site) int {
+func Plainest(p *measure.Plan, v *harness.Variant) measure.Site {
+	odd := func(s measure.Site) int {
 		n := s.Servers
 		if s.TLS {
 			n += 1 << 16
@@ -57,11 +58,11 @@ func Plainest(p *measure.Plan, v *harness.Variant) harness.Site {
 		}
 		return n
 	}
-	var sites []harness.Site
+	var sites []measure.Site
 	for _, c := range p.Cases {
 		if c.Lock == v {
 			sites = append(sites, c.Site().Near())
 		}
 	}
-	return slices.MinFunc(sites, func(a, b harness.Site) int { return odd(a) - odd(b) })
+	return slices.MinFunc(sites, func(a, b measure.Site) int { return odd(a) - odd(b) })
 }

@@ -25,24 +25,24 @@ const mostServers = 40
 
 // Servers are a run's servers, a set for each configuration, and the proxies that delay some.
 type Servers struct {
-	Running map[harness.Site]*backend.Server // by sites without delay
+	Running map[measure.Site]*backend.Server // by sites without delay
 	Sites   []result.Site                    // with their settings and round trips
 
 	proxies []*faultproxy.Row
-	warmth  map[harness.Site]*result.WarmUp // by sites without delay
+	warmth  map[measure.Site]*result.WarmUp // by sites without delay
 }
 
 // Start starts the servers for the plan and enters them in it. It returns cases without
 // fitting servers as skipped, with the reason. It warms up servers that get faster, for at
 // most warm in total, with progress on stderr.
 func Start(ctx context.Context, p *measure.Plan, warm time.Duration, stderr io.Writer) (_ *Servers, skipped []result.Skip, err error) {
-	s := &Servers{Running: make(map[harness.Site]*backend.Server), warmth: make(map[harness.Site]*result.WarmUp)}
+	s := &Servers{Running: make(map[measure.Site]*backend.Server), warmth: make(map[measure.Site]*result.WarmUp)}
 	defer func() {
 		if err != nil {
 			s.Stop()
 		}
 	}()
-	p.Endpoints = make(map[harness.Site]harness.Endpoint)
+	p.Endpoints = make(map[measure.Site]harness.Endpoint)
 	skipped = Drop(p, func(c measure.Case) string { return c.Lock.Unavailable })
 	skipped = append(skipped, Drop(p, Unfit)...)
 	if err := Check(p); err != nil {
@@ -67,7 +67,7 @@ func Start(ctx context.Context, p *measure.Plan, warm time.Duration, stderr io.W
 	return s, skipped, s.reach(ctx, p)
 }
 
-func (s *Servers) start(ctx context.Context, p *measure.Plan, near harness.Site) ([]result.Skip, error) {
+func (s *Servers) start(ctx context.Context, p *measure.Plan, near measure.Site) ([]result.Skip, error) {
 	srv, err := backend.StartSetup(ctx, near.Kind, setup(p, near))
 	lacking := func(c measure.Case) string { return c.Lock.Traits.Lacks(srv.Endpoint()) }
 	switch {
@@ -87,7 +87,7 @@ func (s *Servers) start(ctx context.Context, p *measure.Plan, near harness.Site)
 }
 
 // setup returns a site's configuration without delay, with as many servers as p's locks need.
-func setup(p *measure.Plan, near harness.Site) backend.Setup {
+func setup(p *measure.Plan, near measure.Site) backend.Setup {
 	b := backend.Setup{Servers: near.Servers, Independent: 1, Durable: near.Durable, TLS: near.TLS}
 	for _, c := range p.Cases {
 		if c.Site().Near() == near {
@@ -97,7 +97,7 @@ func setup(p *measure.Plan, near harness.Site) backend.Setup {
 	return b
 }
 
-func nearSites(p *measure.Plan) (near []harness.Site) {
+func nearSites(p *measure.Plan) (near []measure.Site) {
 	for _, site := range p.Sites() {
 		if !slices.Contains(near, site.Near()) {
 			near = append(near, site.Near())
@@ -163,7 +163,7 @@ func Conditions(c measure.Case) string {
 	if c.Lock.Local != nil {
 		return fmt.Sprintf("section=%s read=%d", w.Section, w.Reads)
 	}
-	site := harness.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
+	site := measure.Site{Servers: max(1, w.Servers), Durable: w.Durable, TLS: w.TLS, Delay: w.Delay}
 	return cmp.Or(site.Conditions(), "servers=1")
 }
 

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"locklab/harness"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
 
@@ -26,7 +26,7 @@ func WarmTime(run time.Duration) time.Duration { return run / warmShare }
 // warmUp warms up servers that the lab has started and that get faster while they serve,
 // for at most most. The plainest are first. It records the results.
 func (s *Servers) warmUp(ctx context.Context, p *measure.Plan, most time.Duration, stderr io.Writer) error {
-	var cold []harness.Site
+	var cold []measure.Site
 	for _, near := range nearSites(p) {
 		if srv := s.Running[near]; srv != nil && srv.Owned() && measure.WarmsUp(near.Kind) {
 			cold = append(cold, near)
@@ -52,11 +52,11 @@ func (s *Servers) warmUp(ctx context.Context, p *measure.Plan, most time.Duratio
 	return nil
 }
 
-func siteName(near harness.Site) string {
+func siteName(near measure.Site) string {
 	return strings.TrimSuffix("ZooKeeper ("+near.Conditions()+")", " ()")
 }
 
-func warmText(near harness.Site, w result.WarmUp) string {
+func warmText(near measure.Site, w result.WarmUp) string {
 	text := fmt.Sprintf("warmed %s up for %v: an acquisition takes %s of its processor time, %s at first",
 		siteName(near), w.Took.Round(100*time.Millisecond), numfmt.Nanos(w.Last), numfmt.Nanos(w.First))
 	if !w.Steady {
@@ -68,7 +68,7 @@ func warmText(near harness.Site, w result.WarmUp) string {
 const coldKind = "cold"
 
 // ColdWarnings warns about servers that were still getting faster at the first case.
-func ColdWarnings(sites []result.Site) []harness.Warning {
+func ColdWarnings(sites []result.Site) []machine.Warning {
 	var cold []string
 	for _, a := range sites {
 		if !measure.WarmsUp(a.Kind) || a.Settings == "" || a.WarmUp != nil && a.WarmUp.Steady { // or it is the user's
@@ -83,7 +83,7 @@ func ColdWarnings(sites []result.Site) []harness.Warning {
 	if cold == nil {
 		return nil
 	}
-	return []harness.Warning{{
+	return []machine.Warning{{
 		Kind:   coldKind,
 		Text:   fmt.Sprintf("ZooKeeper, which Java compiles while it serves, still got faster when the first case was measured (%s)", numfmt.List(cold, len(cold))),
 		Remedy: fmt.Sprintf("give the run more time, of which a part of %d goes into the warm-up, or use a server that has served for a while (LOCKLAB_ZOOKEEPER)", warmShare),

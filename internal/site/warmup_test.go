@@ -1,16 +1,18 @@
 package site
 
 import (
-	"locklab/harness"
-	"locklab/harness/result"
 	"strings"
 	"testing"
 	"time"
+
+	"locklab/harness"
+	"locklab/harness/measure"
+	"locklab/harness/result"
 )
 
 func TestWarmText(t *testing.T) {
 	w := result.WarmUp{Took: 12340 * time.Millisecond, First: 2.1e6, Last: 420e3, Steady: true}
-	site := harness.Site{Kind: harness.KindZooKeeper, Servers: 3, Durable: true}
+	site := measure.Site{Kind: harness.KindZooKeeper, Servers: 3, Durable: true}
 	want := "warmed ZooKeeper (servers=3 durable=on) up for 12.3s: an acquisition takes 420 µs of its processor time, 2.1 ms at first"
 	if got := warmText(site, w); strings.ReplaceAll(got, "\u00a0", " ") != want {
 		t.Errorf("%q, want %q", got, want)

@@ -10,18 +10,18 @@ import (
 // A Contended is a made-up distributed lock with known times for any number of contenders,
 // without noise.
 type Contended struct {
-	Lock  harness.Lock
-	Trips *harness.Trips
+	Lock  result.Lock
+	Trips *result.Trips
 
 	Period func(n float64) time.Duration // from one handover to the next
 }
 
 // Queue returns a lock that serves in order, with a handover of constant time.
 func Queue(name string) Contended {
-	trip := harness.Leg{Halves: 2, Requests: 1}
+	trip := result.Leg{Halves: 2, Requests: 1}
 	c := Contended{
 		Lock:   Served(name, harness.Redis, harness.KindRedis),
-		Trips:  &harness.Trips{Lock: trip, Unlock: trip, Behind: &harness.TripsBehind{Queue: trip, Handover: trip, Unlock: trip, Requests: 3}},
+		Trips:  &result.Trips{Lock: trip, Unlock: trip, Behind: &result.TripsBehind{Queue: trip, Handover: trip, Unlock: trip, Requests: 3}},
 		Period: func(float64) time.Duration { return 300 * time.Microsecond },
 	}
 	c.Lock.Traits.FIFO = true
@@ -41,7 +41,7 @@ func Herd(name string) Contended {
 func Polling(name string) Contended {
 	c := Queue(name)
 	c.Lock.Traits.FIFO = false
-	c.Trips = &harness.Trips{Lock: c.Trips.Lock, Unlock: c.Trips.Unlock, Behind: &harness.TripsBehind{Polls: true}}
+	c.Trips = &result.Trips{Lock: c.Trips.Lock, Unlock: c.Trips.Unlock, Behind: &result.TripsBehind{Polls: true}}
 	c.Period = func(n float64) time.Duration { return time.Duration(2e6 + 1e8/n) }
 	return c
 }
@@ -60,10 +60,10 @@ func Contenders(rounds int, workers []int, locks ...Contended) *result.Run {
 	return run
 }
 
-func (c Contended) result(round, workers int) *harness.Result {
+func (c Contended) result(round, workers int) *result.Result {
 	const window = 100 * time.Second // long, so that whole handovers round by little
 	n := float64(workers)
-	r := &harness.Result{
+	r := &result.Result{
 		Lock: c.Lock, Round: round, SampleEvery: 1, ClockFloor: 20, ClockStep: 10, Overlap: 0.99, Elapsed: window,
 		Workload: harness.Workload{Workers: workers, Window: window}, Workers: make([]uint64, workers), RoundTrip: 20e3, Trips: c.Trips,
 	}
@@ -76,6 +76,6 @@ func (c Contended) result(round, workers int) *harness.Result {
 	if workers == 1 {
 		r.Handovers, wait = 0, float64(c.Period(1))
 	}
-	r.Wait = harness.Histogram{{Value: int64(wait), N: int64(r.Ops)}}
+	r.Wait = result.Histogram{{Value: int64(wait), N: int64(r.Ops)}}
 	return r
 }

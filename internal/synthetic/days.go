@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 )
 
@@ -60,7 +61,7 @@ func TwoMachines() []*result.Run {
 	}
 	for _, r := range first[11].Results {
 		if r.Lock.Name == "counter" {
-			r.Violations = []harness.Violation{{Rule: "exclusion", Detail: "counter is 7, the workers counted 9", Count: 2}}
+			r.Violations = []oracle.Violation{{Rule: "exclusion", Detail: "counter is 7, the workers counted 9", Count: 2}}
 		}
 	}
 	second := Days("loud", 4, 3, 8, []int{2}, models[:4], func(day int, lock string) float64 {

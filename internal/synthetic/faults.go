@@ -15,7 +15,7 @@ const HistoryName = "histories/failover-redis-queue-1.jsonl"
 
 // Fault returns a synthetic result of a scenario: tries, of which seen showed each anomaly,
 // and windows around the given one.
-func Fault(scenario string, lock harness.Lock, tries int, window time.Duration, seen map[oracle.Anomaly]int, tests ...result.Guarantee) *result.FaultResult {
+func Fault(scenario string, lock result.Lock, tries int, window time.Duration, seen map[oracle.Anomaly]int, tests ...result.Guarantee) *result.FaultResult {
 	rng := rand.New(rand.NewPCG(uint64(len(scenario)), uint64(len(lock.Name))))
 	r := &result.FaultResult{
 		Scenario: scenario, Question: "What does " + scenario + " do to a lock?", Fault: "made up", Source: "none", Tests: tests, Lock: lock,
@@ -36,14 +36,14 @@ func Fault(scenario string, lock harness.Lock, tries int, window time.Duration, 
 // Faults returns synthetic results of failure scenarios for the distributed locks of
 // [Zoo].
 func Faults() (out []*result.FaultResult) {
-	lock := func(name string, family harness.Family, kind string, fenced, fifo bool) harness.Lock {
+	lock := func(name string, family harness.Family, kind string, fenced, fifo bool) result.Lock {
 		l := Served(name, family, kind)
 		l.Traits.Fenced, l.Traits.FIFO = fenced, fifo
 		return l
 	}
 	type seen = map[oracle.Anomaly]int
 	for _, c := range []struct {
-		lock                          harness.Lock
+		lock                          result.Lock
 		pause, crash, failover, reply seen
 		window                        time.Duration
 	}{

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
 // A Model is a synthetic lock for tests of reports. Its figures are never published.
 type Model struct {
-	Lock   harness.Lock
+	Lock   result.Lock
 	Rate   func(workers int) float64 // acquisitions per second
 	Skew   float64                   // worker i gets exp(-skew·i/workers) shares
 	Handed float64                   // share of acquisitions that change owners
@@ -23,12 +24,12 @@ type Model struct {
 }
 
 // Local returns a lock inside one process.
-func Local(name string, family harness.Family, status harness.Status) harness.Lock {
-	return harness.Lock{Name: name, Doc: "a made-up lock", Paper: "none", Family: family, Status: status}
+func Local(name string, family harness.Family, status harness.Status) result.Lock {
+	return result.Lock{Name: name, Doc: "a made-up lock", Paper: "none", Family: family, Status: status}
 }
 
 // Served returns a lock that needs a server of that kind.
-func Served(name string, family harness.Family, kind string) harness.Lock {
+func Served(name string, family harness.Family, kind string) result.Lock {
 	l := Local(name, family, harness.Correct)
 	l.Traits.Needs = kind
 	return l
@@ -54,8 +55,8 @@ func Run(seed uint64, rounds, cpus int, workers []int, models ...Model) *result.
 	return run
 }
 
-func (m Model) result(rng *rand.Rand, round, rounds, workers int) *harness.Result {
-	r := &harness.Result{
+func (m Model) result(rng *rand.Rand, round, rounds, workers int) *result.Result {
+	r := &result.Result{
 		Lock: m.Lock, Round: round, Elapsed: time.Second, SampleEvery: 64, ClockFloor: 20, ClockStep: 10, Overlap: 0.99,
 		Workload: harness.Workload{Workers: workers, Hold: harness.Span{Mean: 100 * time.Nanosecond}, Window: time.Second},
 	}
@@ -80,28 +81,28 @@ func (m Model) result(rng *rand.Rand, round, rounds, workers int) *harness.Resul
 		counts[int64(math.Exp(math.Log(1e9/rate*float64(workers))+(0.3+m.Skew/3)*rng.NormFloat64()))]++
 	}
 	for _, v := range slices.Sorted(maps.Keys(counts)) {
-		r.Wait = append(r.Wait, harness.Bucket{Value: v, N: counts[v]})
+		r.Wait = append(r.Wait, result.Bucket{Value: v, N: counts[v]})
 	}
 	turn := 1e9 / rate
-	r.Hold = harness.Spans{N: int64(r.Ops / 64), Sum: time.Duration(0.5 * turn * float64(r.Ops/64))}
+	r.Hold = result.Spans{N: int64(r.Ops / 64), Sum: time.Duration(0.5 * turn * float64(r.Ops/64))}
 	if n := int64(r.Handovers / 64); n > 0 {
-		r.Handover = harness.Histogram{{Value: int64(0.4*turn) + 1, N: n}}
+		r.Handover = result.Histogram{{Value: int64(0.4*turn) + 1, N: n}}
 	}
-	r.CPU = harness.CPU{Time: time.Duration(min(workers, 2)) * time.Second, Voluntary: int64(r.Ops / 10), Allocs: r.Ops / 100}
+	r.CPU = result.ClientCost{Time: time.Duration(min(workers, 2)) * time.Second, Voluntary: int64(r.Ops / 10), Allocs: r.Ops / 100}
 	if m.Lock.Traits.Needs != "" {
 		r.Wire = &harness.Counts{Requests: 3 * r.Ops, Notifications: r.Ops}
 		r.RoundTrip = map[string]float64{harness.KindRedis: 20e3, harness.KindZooKeeper: 50e3}[m.Lock.Traits.Needs] * (1 + 0.01*float64(round))
 	}
 	r.Owners, r.Burst = m.owners(rand.New(rand.NewPCG(uint64(round), uint64(workers))), shares)
 	if m.Breaks && round == rounds-1 {
-		r.Violations = []harness.Violation{{Rule: "exclusion", Detail: "counter is 7, the workers counted 9", Count: 2}}
+		r.Violations = []oracle.Violation{{Rule: "exclusion", Detail: "counter is 7, the workers counted 9", Count: 2}}
 	}
 	return r
 }
 
 // sliced spreads the operations of the workers of r evenly over the slices of its window,
 // except for remainders: the shares of each slice equal the shares of the window.
-func sliced(r *harness.Result) (counts []uint32) {
+func sliced(r *result.Result) (counts []uint32) {
 	slices := uint64(r.Elapsed / harness.SliceLength)
 	if len(r.Workers) < 2 {
 		return nil

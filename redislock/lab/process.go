@@ -163,8 +163,7 @@ type plainClient struct {
 }
 
 var (
-	_ harness.Remote  = (*plainClient)(nil)
-	_ harness.Counter = (*plainClient)(nil)
+	_ harness.Remote = (*plainClient)(nil)
 )
 
 func (r *plainClient) Join(context.Context, int) (harness.Session, error) { return r.join(), nil }

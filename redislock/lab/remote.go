@@ -58,10 +58,7 @@ type client struct {
 	lock     locker
 }
 
-var (
-	_ harness.Namer   = (*client)(nil)
-	_ harness.Counter = (*client)(nil)
-)
+var ()
 
 func (r *client) Counts() (total harness.Counts) {
 	for _, c := range r.counters {

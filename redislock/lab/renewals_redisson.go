@@ -47,8 +47,6 @@ type renewalClient struct {
 	task *renewalTask
 }
 
-var _ harness.Namer = (*renewalClient)(nil)
-
 // Named returns another lock of the client.
 func (r *renewalClient) Named(key string) harness.Remote {
 	return renewalNamed{&plainClient{r.Counter, r.p, r.task.lock(nameOf(key))}}

@@ -65,7 +65,7 @@ func TestWaitAnswerIsTrue(t *testing.T) {
 }
 
 func TestFloorIsNotALatency(t *testing.T) {
-	h := harness.Histogram{{Value: 7, N: 5000}, {Value: 900, N: 5000}}
+	h := result.Histogram{{Value: 7, N: 5000}, {Value: 900, N: 5000}}
 	for _, c := range []struct {
 		q, floor float64
 		want     string
@@ -80,7 +80,7 @@ func TestFloorIsNotALatency(t *testing.T) {
 func TestCurveEnds(t *testing.T) {
 	for n, want := range map[int64]float64{1: 0, 200: 0.95, 5_000_000: 0.99999} {
 		g := Groups(synthetic.Run(3, 1, 2, []int{8}, synthetic.Fast("a", 1e6)))[0]
-		l := waitLines(g, []curve{{g.Series[0], harness.Histogram{{Value: 100, N: n}}}})
+		l := waitLines(g, []curve{{g.Series[0], result.Histogram{{Value: 100, N: n}}}})
 		points := l.Lines[0].Points
 		if got := l.Stops[points[len(points)-1].Stop].At; got > want || (1-got)/(1-want) > 1.05 {
 			t.Errorf("%d samples: the curve ends at %v, want %v", n, got, want)

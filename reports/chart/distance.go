@@ -58,13 +58,13 @@ func NewDistance(run *result.Run, gs []*Group) *Distances {
 func (g *Group) models() (out []*judge.Model) {
 	for _, s := range g.Series {
 		if s.Lock.Status != harness.Control {
-			out = append(out, &judge.Model{Lock: s.Lock, Trips: tripsOf(s), Rounds: func(w int) []*harness.Result { return s.Cells[w].Results() }})
+			out = append(out, &judge.Model{Lock: s.Lock, Trips: tripsOf(s), Rounds: func(w int) []*result.Result { return s.Cells[w].Results() }})
 		}
 	}
 	return out
 }
 
-func tripsOf(s *judge.Series) *harness.Trips {
+func tripsOf(s *judge.Series) *result.Trips {
 	for _, w := range slices.Sorted(maps.Keys(s.Cells)) {
 		for _, r := range s.Cells[w].Results() {
 			if r.Trips != nil {
@@ -108,7 +108,7 @@ func (d *Distances) contenders(s *judge.PredictedSituation) int {
 	return d.Workers
 }
 
-func counts(t *harness.Trips) []string {
+func counts(t *result.Trips) []string {
 	row := slices.Repeat([]string{numfmt.Unknown}, 7)
 	if t == nil {
 		return row

@@ -160,12 +160,12 @@ func hueOf(f harness.Family) draw.Token {
 }
 
 // byFamily orders locks by family, then by name.
-func byFamily(a, b harness.Lock) int {
+func byFamily(a, b result.Lock) int {
 	return cmp.Or(cmp.Compare(slices.Index(harness.Families, a.Family), slices.Index(harness.Families, b.Family)), cmp.Compare(a.Name, b.Name))
 }
 
 // styleOf returns the style of lock in all charts.
-func styleOf(lock harness.Lock) draw.Style {
+func styleOf(lock result.Lock) draw.Style {
 	s := draw.Style{Hue: hueOf(lock.Family), Strong: lock.Status.Competes(), Marker: vgdraw.CircleGlyph{}}
 	if lock.Status == harness.Control {
 		s.Hue, s.Marker = draw.Muted, vgdraw.CrossGlyph{}

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness"
 	"locklab/harness/result"
 )
 
@@ -18,9 +17,9 @@ const MostName = 36
 // the status of an unsound lock. It must not be applied to its own result.
 func Sanitize(run *result.Run) *result.Run {
 	names := make(map[string]string)
-	rename := func(l *harness.Lock) { l.Name = MarkedName(shortName(names, l.Name), l.Status) }
+	rename := func(l *result.Lock) { l.Name = MarkedName(shortName(names, l.Name), l.Status) }
 	out := *run
-	out.Results = edited(run.Results, func(r *harness.Result) { rename(&r.Lock) })
+	out.Results = edited(run.Results, func(r *result.Result) { rename(&r.Lock) })
 	out.Faults = edited(run.Faults, func(f *result.FaultResult) { rename(&f.Lock) })
 	out.Simulations = edited(run.Simulations, func(s *result.Simulation) { rename(&s.Lock) })
 	out.Manifest.Skipped = slices.Clone(run.Manifest.Skipped)

@@ -10,7 +10,6 @@ import (
 	"gonum.org/v1/plot"
 	vgdraw "gonum.org/v1/plot/vg/draw"
 
-	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
@@ -33,7 +32,7 @@ var tabled = []float64{0.5, 0.9, 0.99, 0.999}
 
 type curve struct {
 	s *judge.Series
-	h harness.Histogram
+	h result.Histogram
 }
 
 func DrawWait(g *Group) Picture {
@@ -154,7 +153,7 @@ func quantileStops(most float64) (stops []draw.Stop) {
 func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
 
 // quoted formats quantile q of h: "≤ floor" if it is unresolved, a dash without enough samples.
-func quoted(h harness.Histogram, q, floor float64) string {
+func quoted(h result.Histogram, q, floor float64) string {
 	f := judge.Quantile(h, q, floor)
 	if f == nil {
 		return numfmt.Unknown

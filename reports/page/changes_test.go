@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/judge"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 
@@ -33,10 +34,10 @@ func changedRuns() []*result.Run {
 	next := runs[1]
 	next.Manifest.Cases = 10
 	next.Manifest.Skipped = []result.Skip{{Lock: "wanted", Reason: "no server"}}
-	next.Results = slices.DeleteFunc(next.Results, func(r *harness.Result) bool { return r.Lock.Name == "wanted" || r.Lock.Name == "gone" })
+	next.Results = slices.DeleteFunc(next.Results, func(r *result.Result) bool { return r.Lock.Name == "wanted" || r.Lock.Name == "gone" })
 	for _, r := range next.Results {
 		if r.Lock.Name == "tas" && r.Round == 3 {
-			r.Violations = []harness.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
+			r.Violations = []oracle.Violation{{Rule: "exclusion", Detail: "2 of 9 increments lost", Count: 2}}
 		}
 	}
 	return runs

@@ -57,7 +57,7 @@ func gallery(rounds int, settings ...string) *result.Run {
 const openLoops = "open"
 
 // opened returns base with eight workers as open loops, too fast for some locks.
-func opened(base *result.Run) (out []*harness.Result) {
+func opened(base *result.Run) (out []*result.Result) {
 	for _, r := range base.Results {
 		if r.Workload.Workers != 8 || r.Lock.Status == harness.Control {
 			continue
@@ -128,7 +128,7 @@ func TestSaturations(t *testing.T) {
 	run := gallery(3, openLoops)
 	for _, r := range run.Results {
 		if r.Open != nil && r.Lock.Name == "parking" {
-			r.Wait = harness.Histogram{{Value: 1000, N: 90}} // too few for p99
+			r.Wait = result.Histogram{{Value: 1000, N: 90}} // too few for p99
 		}
 	}
 	g := chart.Largest(chart.Groups(run), false)
@@ -226,10 +226,10 @@ func farther(delays ...time.Duration) *result.Run {
 		return m
 	}
 	base := synthetic.Run(3, 7, 2, []int{1, 8}, model("poll"), model("queue"), model("strange"))
-	one := harness.Leg{Halves: 2, Requests: 1}
-	trips := map[string]*harness.Trips{
-		"queue": {Lock: one, Unlock: one, Behind: &harness.TripsBehind{Queue: harness.Leg{Halves: 1, Requests: 2}, Handover: one, Unlock: one, Requests: 3}},
-		"poll":  {Lock: one, Unlock: one, Behind: &harness.TripsBehind{Polls: true}},
+	one := result.Leg{Halves: 2, Requests: 1}
+	trips := map[string]*result.Trips{
+		"queue": {Lock: one, Unlock: one, Behind: &result.TripsBehind{Queue: result.Leg{Halves: 1, Requests: 2}, Handover: one, Unlock: one, Requests: 3}},
+		"poll":  {Lock: one, Unlock: one, Behind: &result.TripsBehind{Polls: true}},
 	}
 	run := *base
 	run.Results = nil
@@ -238,10 +238,10 @@ func farther(delays ...time.Duration) *result.Run {
 			c := *r
 			c.Trips, c.Workload.Hold, c.Workload.Delay, c.RoundTrip = trips[r.Lock.Name], harness.Span{}, delay, 20e3+float64(delay)
 			takes := int64(c.RoundTrip) + 30e3
-			c.Wait = harness.Histogram{{Value: takes, N: 1000}}
+			c.Wait = result.Histogram{{Value: takes, N: 1000}}
 			if c.Workload.Workers > 1 {
 				c.Wait[0].Value *= 7
-				c.Handover = harness.Histogram{{Value: takes, N: 1000}}
+				c.Handover = result.Histogram{{Value: takes, N: 1000}}
 				c.Elapsed = time.Duration(takes * int64(c.Handovers))
 			}
 			run.Results = append(run.Results, &c)

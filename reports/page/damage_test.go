@@ -71,9 +71,9 @@ func damaged(fields uint32, every int, v float64) *result.Run {
 }
 
 // damages returns functions by the number of their field, which damage r.
-func damages(r *harness.Result, i int64, v float64) map[int]func() {
+func damages(r *result.Result, i int64, v float64) map[int]func() {
 	u := uint64(i)
-	leg := harness.Leg{Halves: int(i), Requests: v}
+	leg := result.Leg{Halves: int(i), Requests: v}
 	return map[int]func(){
 		0:  func() { r.Ops = u },
 		1:  func() { r.Handovers = u },
@@ -81,10 +81,10 @@ func damages(r *harness.Result, i int64, v float64) map[int]func() {
 		3:  func() { r.Workers = slices.Repeat([]uint64{u}, len(r.Workers)) },
 		4:  func() { r.Workers = append(slices.Clone(r.Workers), u)[1:] },
 		5:  func() { r.Workers = nil },
-		6:  func() { r.Wait = harness.Histogram{{Value: i, N: 200}} },
-		7:  func() { r.Wait = append(r.Wait, harness.Bucket{Value: 5000, N: i}) },
-		8:  func() { r.Handover = harness.Histogram{{Value: i, N: i}} },
-		9:  func() { r.Hold = harness.Spans{N: i, Sum: time.Duration(i)} },
+		6:  func() { r.Wait = result.Histogram{{Value: i, N: 200}} },
+		7:  func() { r.Wait = append(r.Wait, result.Bucket{Value: 5000, N: i}) },
+		8:  func() { r.Handover = result.Histogram{{Value: i, N: i}} },
+		9:  func() { r.Hold = result.Spans{N: i, Sum: time.Duration(i)} },
 		10: func() { r.Owners = slices.Repeat([]uint16{uint16(u)}, 600) },
 		11: func() { r.Burst = int(i) },
 		12: func() { r.Owners = nil },
@@ -97,11 +97,11 @@ func damages(r *harness.Result, i int64, v float64) map[int]func() {
 		19: func() { r.RoundTrip = v },
 		20: func() { r.Workload.Rate = harness.Rate(i) },
 		21: func() {
-			r.Open = &harness.OpenLoop{Offered: u, Span: time.Duration(i), Backlog: u, Late: u, Dropped: u}
+			r.Open = &result.OpenLoop{Offered: u, Span: time.Duration(i), Backlog: u, Late: u, Dropped: u}
 		},
 		22: func() { r.Open = nil },
 		26: func() {
-			r.Trips = &harness.Trips{Lock: leg, Unlock: leg, Behind: &harness.TripsBehind{Queue: leg, Handover: leg, Unlock: leg, Requests: v}}
+			r.Trips = &result.Trips{Lock: leg, Unlock: leg, Behind: &result.TripsBehind{Queue: leg, Handover: leg, Unlock: leg, Requests: v}}
 		},
 		27: func() { // values that no flag gives
 			w := &r.Workload

@@ -11,6 +11,7 @@ import (
 	"locklab/harness/judge"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 	"locklab/internal/synthetic"
@@ -134,22 +135,22 @@ func TestWhy(t *testing.T) {
 func TestMeaningFollowsWindows(t *testing.T) {
 	const alone, taken, wait = "every CPU has a worker, no worker waits for a CPU", "as many workers as CPUs, of which others or a CPU limit took time in some windows", "workers wait for CPUs as well as for the lock"
 	for name, c := range map[string]struct {
-		edit    func(run *result.Run, last *harness.Result)
+		edit    func(run *result.Run, last *result.Result)
 		meaning string
 		setting string
 	}{
-		"quiet":             {func(*result.Run, *harness.Result) {}, alone, "2 workers on 2 CPUs"},
-		"a CPU goes":        {func(_ *result.Run, r *harness.Result) { r.Noise.CPUs = 1 }, wait, "2 workers on 1 CPU"},
-		"a limit comes":     {func(_ *result.Run, r *harness.Result) { r.Noise.Limit = 0.5 }, wait, "2 workers on 0.5 CPUs"},
-		"a limit is there":  {func(run *result.Run, _ *harness.Result) { run.Manifest.Machine.CPULimit = 1.5 }, wait, "2 workers on 1.5 CPUs"},
-		"a limit of enough": {func(run *result.Run, _ *harness.Result) { run.Manifest.Machine.CPULimit = 8 }, alone, "2 workers on 2 CPUs"},
-		"other programs":    {func(_ *result.Run, r *harness.Result) { r.Warnings = []harness.Warning{{Kind: "others"}} }, taken, "2 workers on 2 CPUs"},
+		"quiet":             {func(*result.Run, *result.Result) {}, alone, "2 workers on 2 CPUs"},
+		"a CPU goes":        {func(_ *result.Run, r *result.Result) { r.Noise.CPUs = 1 }, wait, "2 workers on 1 CPU"},
+		"a limit comes":     {func(_ *result.Run, r *result.Result) { r.Noise.Limit = 0.5 }, wait, "2 workers on 0.5 CPUs"},
+		"a limit is there":  {func(run *result.Run, _ *result.Result) { run.Manifest.Machine.CPULimit = 1.5 }, wait, "2 workers on 1.5 CPUs"},
+		"a limit of enough": {func(run *result.Run, _ *result.Result) { run.Manifest.Machine.CPULimit = 8 }, alone, "2 workers on 2 CPUs"},
+		"other programs":    {func(_ *result.Run, r *result.Result) { r.Warnings = []machine.Warning{{Kind: "others"}} }, taken, "2 workers on 2 CPUs"},
 	} {
 		run := new(result.Run)
 		run.Manifest.Machine.CPUs, run.Manifest.Machine.GOMAXPROCS = 2, 2
 		for round := range 3 {
-			run.Results = append(run.Results, &harness.Result{Lock: harness.Lock{Name: "x", Family: harness.Spin}, Round: round,
-				Workload: harness.Workload{Workers: 2, Window: time.Second}, Noise: &harness.Noise{CPUs: 2}})
+			run.Results = append(run.Results, &result.Result{Lock: result.Lock{Name: "x", Family: harness.Spin}, Round: round,
+				Workload: harness.Workload{Workers: 2, Window: time.Second}, Noise: &machine.Noise{CPUs: 2}})
 		}
 		c.edit(run, run.Results[2])
 		if rows := answers(judge.Decisions(run)); rows[0].Meaning != c.meaning || !strings.HasPrefix(rows[0].Setting, c.setting+",") {
@@ -181,7 +182,7 @@ func TestTableText(t *testing.T) {
 	} {
 		run := synthetic.Run(7, c.rounds, 2, []int{1, 8}, c.models...)
 		for _, r := range run.Results { // a name of four letters has one block a round
-			r.Blocks = &harness.Blocks{Elapsed: []int64{1, int64(len(r.Lock.Name) - 4)}}
+			r.Blocks = &result.Blocks{Elapsed: []int64{1, int64(len(r.Lock.Name) - 4)}}
 		}
 		for form, text := range formsOf(t, run) {
 			text = numfmt.Plain(strings.NewReplacer("\\", "", "&#43;", "+").Replace(strings.Join(strings.Fields(text), " ")))

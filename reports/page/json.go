@@ -1,18 +1,17 @@
 package page
 
 import (
-	"locklab/reports/chart"
-
 	_ "embed"
 	"encoding/json"
 	"fmt"
 	"io"
 
-	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
+	"locklab/reports/chart"
 )
 
 // JSONSchema describes the output of [WriteJSON], in JSON Schema, draft 2020-12.
@@ -29,7 +28,7 @@ type jsonReport struct {
 	Tables     []judge.Table     `json:"tables"`
 	Guarantees []jsonGuarantee   `json:"guarantees"`
 	Excluded   []excluded        `json:"excluded"`
-	Warnings   []harness.Warning `json:"warnings"`
+	Warnings   []machine.Warning `json:"warnings"`
 	Power      judge.Power       `json:"power"`
 	Skipped    []result.Skip     `json:"skipped"`
 }
@@ -59,7 +58,7 @@ func WriteJSON(w io.Writer, run *result.Run) error {
 	q := assess(run, ds)
 	out := jsonReport{Schema: 1, Headline: numfmt.Plain(plainText(q.headline(ds))), Quality: q.Quality, Answers: []jsonAnswer{},
 		Tables: append([]judge.Table{}, judge.Tables(run, run.Baseline)...), Guarantees: []jsonGuarantee{},
-		Excluded: append([]excluded{}, exclusions(run)...), Warnings: []harness.Warning{}, Skipped: append([]result.Skip{}, run.Manifest.Skipped...)}
+		Excluded: append([]excluded{}, exclusions(run)...), Warnings: []machine.Warning{}, Skipped: append([]result.Skip{}, run.Manifest.Skipped...)}
 	out.Power = judge.PowerOf(out.Tables)
 	for _, d := range ds {
 		a := jsonAnswer{Decision: d, Why: numfmt.Plain(chart.Why(d))}

@@ -11,6 +11,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
@@ -82,7 +83,7 @@ func sideBySide(title string, names []string, facts [][]fact) chart.Table {
 }
 
 // differences compares ms by their facts, a row for each, and by their results.
-func differences(ms []chart.Machine, facts chart.Table) (out []harness.Warning) {
+func differences(ms []chart.Machine, facts chart.Table) (out []machine.Warning) {
 	for _, s := range settings {
 		i := slices.IndexFunc(facts.Rows, func(row []string) bool { return row[0] == s.Name })
 		if i < 0 || len(slices.Compact(slices.Clone(facts.Rows[i][1:]))) == 1 {
@@ -92,12 +93,12 @@ func differences(ms []chart.Machine, facts chart.Table) (out []harness.Warning) 
 		for k, v := range facts.Rows[i][1:] {
 			values = append(values, v+" on "+ms[k].Name)
 		}
-		out = append(out, harness.Warning{Text: numfmt.Sentence(s.Name + ": " + strings.Join(values, "; ")), Remedy: s.Value})
+		out = append(out, machine.Warning{Text: numfmt.Sentence(s.Name + ": " + strings.Join(values, "; ")), Remedy: s.Value})
 	}
 	out = append(out, copies(ms)...)
 	for _, m := range ms {
 		if n := len(m.Run.Simulations); n > 0 {
-			out = append(out, harness.Warning{
+			out = append(out, machine.Warning{
 				Text:   fmt.Sprintf("%s has %s, which are not shown here: only what was measured is compared.", m.Name, numfmt.Plural(n, "simulation")),
 				Remedy: "Its own report draws them."})
 		}
@@ -105,12 +106,12 @@ func differences(ms []chart.Machine, facts chart.Table) (out []harness.Warning) 
 	return append(out, coverage(ms)...)
 }
 
-func copies(ms []chart.Machine) (out []harness.Warning) {
+func copies(ms []chart.Machine) (out []machine.Warning) {
 	for i, m := range ms {
 		for _, o := range ms[:i] {
 			a, b := m.Run.Manifest, o.Run.Manifest
 			if a.Seed == b.Seed && a.Started.Equal(b.Started) && !a.Started.IsZero() {
-				out = append(out, harness.Warning{
+				out = append(out, machine.Warning{
 					Text:   fmt.Sprintf("%s and %s hold the same run: their ratios say nothing.", o.Name, m.Name),
 					Remedy: "Leave one of them out."})
 			}
@@ -120,7 +121,7 @@ func copies(ms []chart.Machine) (out []harness.Warning) {
 }
 
 // coverage finds the cases that some machine lacks, and the locks that broke a promise.
-func coverage(ms []chart.Machine) (out []harness.Warning) {
+func coverage(ms []chart.Machine) (out []machine.Warning) {
 	on := make(map[string][]string) // the machines of each case
 	for _, m := range ms {
 		for _, r := range m.Run.Results {
@@ -134,12 +135,12 @@ func coverage(ms []chart.Machine) (out []harness.Warning) {
 	for _, m := range ms {
 		missing := slices.DeleteFunc(slices.Clone(cases), func(name string) bool { return slices.Contains(on[name], m.Name) })
 		if len(missing) > 0 {
-			out = append(out, harness.Warning{
+			out = append(out, machine.Warning{
 				Text:   fmt.Sprintf("Not measured on %s, but elsewhere: %s.", m.Name, numfmt.List(missing, 4)),
 				Remedy: "A case that two machines do not share has no ratio."})
 		}
 		if broken := slices.Sorted(maps.Keys(judge.Violations(m.Run))); len(broken) > 0 {
-			out = append(out, harness.Warning{
+			out = append(out, machine.Warning{
 				Text:   fmt.Sprintf("On %s these locks broke a promise, and are in no chart of it: %s.", m.Name, numfmt.List(broken, 6)),
 				Remedy: "Its own report has the details."})
 		}
@@ -164,7 +165,7 @@ type machinesDocument struct {
 	Title, Origin string
 	Verdicts      chart.Table
 	Table         chart.Table
-	Differences   []harness.Warning
+	Differences   []machine.Warning
 	Machines      []*document // without charts
 	Sections      []section
 	glossary

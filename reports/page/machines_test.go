@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
@@ -88,7 +89,7 @@ func TestDifferences(t *testing.T) {
 		"hold the same run":                        func(r *result.Run) { r.Manifest.Seed = 1 },
 		"Not measured on b, but elsewhere: mutex":  func(r *result.Run) { r.Results = without(r.Results, "mutex") },
 		"On b these locks broke a promise, and are in no chart of it: mcs.": func(r *result.Run) {
-			r.Results[0].Violations = []harness.Violation{{Rule: "exclusion", Count: 1}}
+			r.Results[0].Violations = []oracle.Violation{{Rule: "exclusion", Count: 1}}
 		},
 		"Measured: 2 rounds of 1s, shuffled on a; 2 rounds of 2s": func(r *result.Run) {
 			for _, x := range r.Results {
@@ -105,8 +106,8 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-func without(rs []*harness.Result, lock string) []*harness.Result {
-	return slices.DeleteFunc(rs, func(r *harness.Result) bool { return r.Lock.Name == lock })
+func without(rs []*result.Result, lock string) []*result.Result {
+	return slices.DeleteFunc(rs, func(r *result.Result) bool { return r.Lock.Name == lock })
 }
 
 func machinesOf(ms []chart.Machine) *Document {

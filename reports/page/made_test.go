@@ -12,14 +12,14 @@ import (
 // openLoop returns the open-loop result at a rate for the lock of r, a synthetic result of a
 // closed loop. Service is in order, with exponential times, at the rate of r on average.
 // It has the waits of an M/M/1 queue, or of a growing one.
-func openLoop(r *harness.Result, rate harness.Rate) *harness.Result {
+func openLoop(r *result.Result, rate harness.Rate) *result.Result {
 	o := *r
 	capacity := float64(r.Ops) / r.Elapsed.Seconds()
 	granted := min(float64(rate), capacity)
 	load := float64(rate) / capacity
 	o.Workload.Rate, o.Handovers, o.Handover, o.Owners, o.Burst, o.Slices = rate, 0, nil, nil, 0, nil
 	o.Ops = uint64(granted * r.Elapsed.Seconds())
-	o.Open = &harness.OpenLoop{Offered: uint64(float64(rate) * r.Elapsed.Seconds()), Span: r.Elapsed, Lag50: 100, Lag99: 2000}
+	o.Open = &result.OpenLoop{Offered: uint64(float64(rate) * r.Elapsed.Seconds()), Span: r.Elapsed, Lag50: 100, Lag99: 2000}
 	o.Wait = nil
 	const n = 5000
 	service := 1e9 / capacity
@@ -33,7 +33,7 @@ func openLoop(r *harness.Result, rate harness.Rate) *harness.Result {
 			wait += service / (1 - load) * math.Log(load/(1-q))
 		}
 		if v := int64(wait); v > last {
-			o.Wait, last = append(o.Wait, harness.Bucket{Value: v}), v
+			o.Wait, last = append(o.Wait, result.Bucket{Value: v}), v
 		}
 		o.Wait[len(o.Wait)-1].N++
 	}
@@ -49,7 +49,7 @@ func openLoop(r *harness.Result, rate harness.Rate) *harness.Result {
 // and cores in each, one for each number of workers that it has threads for. The same
 // arguments give the same results. Lock number i loses i tenths of its rate with each
 // doubling of the workers, and the same again beyond the first socket.
-func simulations(machine string, sockets, cores int, workers []int, locks ...harness.Lock) (out []*result.Simulation) {
+func simulations(machine string, sockets, cores int, workers []int, locks ...result.Lock) (out []*result.Simulation) {
 	for i, lock := range locks {
 		for _, w := range workers {
 			if w > sockets*cores {

@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/synthetic"
 )
 
@@ -176,7 +177,7 @@ func spoilRun(run *result.Run, text string) {
 	run.Manifest.Skipped = []result.Skip{{Lock: text, Reason: text}}
 	run.Damage = []string{text}
 	for _, r := range run.Results {
-		r.Warnings = append(r.Warnings, harness.Warning{Text: "w", Remedy: "r"})
+		r.Warnings = append(r.Warnings, machine.Warning{Text: "w", Remedy: "r"})
 	}
 	for _, f := range run.Findings {
 		f.Tables = append(f.Tables, result.Table{Chart: result.ChartKind(text), Caption: text})

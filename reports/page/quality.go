@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/machine"
@@ -66,7 +65,7 @@ func skips(ss []result.Skip) (out []string) {
 
 func assess(run *result.Run, ds []judge.Decision) quality {
 	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), NotMeasured: len(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
-	decided := make(map[*harness.Result][]judge.Situation)
+	decided := make(map[*result.Result][]judge.Situation)
 	for _, d := range ds {
 		for _, r := range d.Situation.Results() {
 			decided[r] = append(decided[r], d.Situation)
@@ -98,8 +97,8 @@ func assess(run *result.Run, ds []judge.Decision) quality {
 	return q
 }
 
-func retried(r *harness.Result) harness.Warning {
-	return harness.Warning{Kind: "retried",
+func retried(r *result.Result) machine.Warning {
+	return machine.Warning{Kind: "retried",
 		Text:   fmt.Sprintf("%s was measured again, its process having been killed from outside: %s", r.Lock.Name, r.Retries[0]),
 		Remedy: "look whether the kernel ran out of memory (dmesg), or what else ended it; a lock that kills its own process looks the same"}
 }
@@ -110,7 +109,7 @@ func WarningKinds() []string {
 }
 
 // Warnings returns the warnings in the report of run, one for each kind.
-func Warnings(run *result.Run) (ws []harness.Warning) {
+func Warnings(run *result.Run) (ws []machine.Warning) {
 	kinds := WarningKinds()
 	for _, w := range assess(chart.Sanitize(run), nil).Warnings {
 		if !slices.Contains(kinds, w.Kind) {
@@ -179,12 +178,12 @@ const otherKind = "other"
 
 // A warning is a kind of warning with its first example.
 type warning struct {
-	harness.Warning
+	machine.Warning
 	Where string // "the whole run", or a number of results
 
-	count       int             // results with the warning
-	behind      int             // of these, the disturbed results behind a decision
-	counted     *harness.Result // the last one: a result counts once
+	count       int            // results with the warning
+	behind      int            // of these, the disturbed results behind a decision
+	counted     *result.Result // the last one: a result counts once
 	experiments []string
 }
 
@@ -199,7 +198,7 @@ type warningSummary struct {
 	index map[string]*warning // by kind, or by text without a kind
 }
 
-func (c *warningSummary) add(w harness.Warning) *warning {
+func (c *warningSummary) add(w machine.Warning) *warning {
 	w.Text, w.Remedy = numfmt.Sentence(w.Text), numfmt.Sentence(w.Remedy)
 	kind := w.Kind
 	if kind == "" || kind == otherKind {
@@ -212,7 +211,7 @@ func (c *warningSummary) add(w harness.Warning) *warning {
 	return c.index[kind]
 }
 
-func (c *warningSummary) addResult(r *harness.Result, w harness.Warning, decided []judge.Situation) {
+func (c *warningSummary) addResult(r *result.Result, w machine.Warning, decided []judge.Situation) {
 	t := c.add(w)
 	if t.counted == r {
 		return
@@ -252,13 +251,13 @@ const (
 	minOverlap  = 95
 )
 
-func caseOf(r *harness.Result) string { return r.Lock.Name + " " + r.Workload.Name() }
+func caseOf(r *result.Result) string { return r.Lock.Name + " " + r.Workload.Name() }
 
 // speedTrend returns the trend over the rounds of the speed of one kind of lock. The speed of
 // a round is the median over its cases of the rate divided by the median rate of the case.
 func speedTrend(run *result.Run, remote bool) stat.Trend {
 	rates, medians, ratios := make(map[string][]float64), make(map[string]float64), make(map[int][]float64)
-	closed := func(r *harness.Result) (float64, bool) {
+	closed := func(r *result.Result) (float64, bool) {
 		v, ok := result.Throughput.Of(r)
 		return v, ok && r.Workload.Rate == 0 && (r.Lock.Traits.Needs != "") == remote // the rate of an open loop is the arrival rate
 	}
@@ -287,11 +286,11 @@ func drifted(t stat.Trend) bool {
 }
 
 // drifts returns warnings about trends. Comparisons within a round are not affected.
-func drifts(run *result.Run) (ws []harness.Warning) {
+func drifts(run *result.Run) (ws []machine.Warning) {
 	for _, remote := range []bool{false, true} {
 		if t := speedTrend(run, remote); drifted(t) {
 			word := map[bool]string{false: "faster", true: "slower"}[t.Change < 0]
-			ws = append(ws, harness.Warning{Kind: "drift",
+			ws = append(ws, machine.Warning{Kind: "drift",
 				Text:   fmt.Sprintf("over the %d rounds the machine got %.0f %% %s for %s (Mann-Kendall test, p = %.2g)", t.N, 100*math.Abs(t.Change), word, strings.ToLower(kind(remote)), t.P),
 				Remedy: "compare locks within the run, by the ratios; for absolute figures let the machine come to a steady temperature and load, and run again",
 			})
@@ -304,7 +303,7 @@ func checks(run *result.Run) []machine.Check {
 	if run.Manifest.Machine.OS == "" && len(run.Results) == 0 {
 		return nil
 	}
-	var noise []harness.Noise
+	var noise []machine.Noise
 	least := math.Inf(1)
 	for _, r := range run.Results {
 		if r.Noise != nil {

@@ -16,6 +16,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
@@ -95,10 +96,10 @@ func TestQuality(t *testing.T) {
 		t.Errorf("a clean run: got %+v", q)
 	}
 	for i, r := range run.Results {
-		r.Warnings = []harness.Warning{{Kind: "steal", Text: fmt.Sprintf("steal is %d.5 %%", i), Remedy: "use bare metal"}}
+		r.Warnings = []machine.Warning{{Kind: "steal", Text: fmt.Sprintf("steal is %d.5 %%", i), Remedy: "use bare metal"}}
 	}
-	run.Results[0].Warnings = append(run.Results[0].Warnings, harness.Warning{Text: "throttled", Remedy: "wait"})
-	run.Manifest.Warnings = []harness.Warning{{Text: "this is a guest", Remedy: "use bare metal"}}
+	run.Results[0].Warnings = append(run.Results[0].Warnings, machine.Warning{Text: "throttled", Remedy: "wait"})
+	run.Manifest.Warnings = []machine.Warning{{Text: "this is a guest", Remedy: "use bare metal"}}
 	run.Manifest.Skipped = []result.Skip{{Lock: "x", Reason: "no Java"}, {Lock: "y", Reason: "no Java"}, {Lock: "w", Reason: "no Redis"}}
 	run.Damage = []string{"line 4 is cut short"}
 	run.Manifest.Finished, run.Manifest.Interrupted = time.Time{}, true
@@ -232,7 +233,7 @@ func TestFacts(t *testing.T) {
 }
 
 // vary returns copies of the results of run with another workload and factor times the rate.
-func vary(run *result.Run, set func(w *harness.Workload), factor float64) (out []*harness.Result) {
+func vary(run *result.Run, set func(w *harness.Workload), factor float64) (out []*result.Result) {
 	for _, r := range run.Results {
 		c := *r
 		set(&c.Workload)

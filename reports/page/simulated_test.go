@@ -14,7 +14,7 @@ import (
 
 var (
 	modelWorkers = []int{1, 2, 4, 8, 22, 24, 44}
-	modelLocks   = []harness.Lock{
+	modelLocks   = []result.Lock{
 		synthetic.Local("queue", harness.Spin, harness.Correct),
 		synthetic.Local("tas", harness.Spin, harness.Correct),
 		synthetic.Local("ticket", harness.Spin, harness.Correct),

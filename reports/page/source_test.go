@@ -6,21 +6,19 @@ import (
 	"slices"
 	"testing"
 
-	"locklab/reports/chart"
-	"locklab/reports/draw"
-
-	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
+	"locklab/reports/chart"
+	"locklab/reports/draw"
 )
 
-func markOf(r *harness.Result) float64 {
+func markOf(r *result.Result) float64 {
 	h := fnv.New32a()
 	h.Write([]byte(r.Lock.Name + " " + r.Workload.Name()))
 	return 0.5 + float64(h.Sum32()%1000)/2000
 }
 
-func figuresOf(rs []*harness.Result, ms []*result.Metric) (out []string) {
+func figuresOf(rs []*result.Result, ms []*result.Metric) (out []string) {
 	for _, r := range rs {
 		for _, m := range ms {
 			v, ok := m.Of(r)
@@ -46,7 +44,7 @@ func bodyOf(t *testing.T, c *chart.Chart, g *chart.Group) string {
 func called(f func()) (out []*result.Metric) {
 	for _, m := range result.Metrics {
 		read := m.Read
-		m.Read = func(r *harness.Result) result.Reading {
+		m.Read = func(r *result.Result) result.Reading {
 			if !slices.Contains(out, m) {
 				out = append(out, m)
 			}
@@ -58,17 +56,17 @@ func called(f func()) (out []*result.Metric) {
 	return out
 }
 
-var spoilers = map[string]func(r *harness.Result){
-	"wait": func(r *harness.Result) {
+var spoilers = map[string]func(r *result.Result){
+	"wait": func(r *result.Result) {
 		r.Wait = slices.Clone(r.Wait)
 		for i := range r.Wait {
 			r.Wait[i].Value *= 3
 		}
 	},
-	"workers":   func(r *harness.Result) { r.Workers = append([]uint64{r.Ops * 9}, r.Workers[1:]...) },
-	"handovers": func(r *harness.Result) { r.Handovers = r.Ops / 3 },
-	"ops":       func(r *harness.Result) { r.Ops += r.Ops / 3 },
-	"hold":      func(r *harness.Result) { r.Hold.Sum += r.Elapsed / 2 },
+	"workers":   func(r *result.Result) { r.Workers = append([]uint64{r.Ops * 9}, r.Workers[1:]...) },
+	"handovers": func(r *result.Result) { r.Handovers = r.Ops / 3 },
+	"ops":       func(r *result.Result) { r.Ops += r.Ops / 3 },
+	"hold":      func(r *result.Result) { r.Hold.Sum += r.Elapsed / 2 },
 }
 
 // TestChartsDrawTheirData: a chart changes exactly with the metrics and fields it names.
@@ -106,7 +104,7 @@ func TestChartsDrawTheirData(t *testing.T) {
 		}
 		for _, m := range asked {
 			read := m.Read
-			m.Read = func(r *harness.Result) result.Reading {
+			m.Read = func(r *result.Result) result.Reading {
 				x := read(r)
 				if !x.Bound {
 					x.Value *= markOf(r)
@@ -152,7 +150,7 @@ func TestNumbersAreOfTheirLines(t *testing.T) {
 					continue
 				}
 				for _, row := range tab.Rows {
-					var lines []*harness.Result
+					var lines []*result.Result
 					for _, r := range run.Results {
 						if r.Lock.Name == row[lock] && fmt.Sprint(r.Workload.Workers) == row[workers] && judge.Axes(r.Workload) == g.Axes {
 							lines = append(lines, r)

@@ -137,7 +137,7 @@ func choices(tallies [][]string) string {
 func WriteRanks(out io.Writer, run *result.Run) error {
 	parts := run.Manifest.Parts
 	// A result of fewer ranks is of a lock that violated a promise in some rank.
-	merged := slices.DeleteFunc(slices.Clone(run.Results), func(r *harness.Result) bool { return len(r.Ranks) != len(parts) })
+	merged := slices.DeleteFunc(slices.Clone(run.Results), func(r *result.Result) bool { return len(r.Ranks) != len(parts) })
 	total := uint64(0)
 	for _, r := range merged {
 		for _, k := range r.Ranks {
@@ -150,7 +150,7 @@ func WriteRanks(out io.Writer, run *result.Run) error {
 			t.Row(i, part.Host, "-", "-", "-", "-", "-")
 			continue
 		}
-		var s harness.Rank
+		var s result.Rank
 		for _, r := range merged {
 			k := r.Ranks[i]
 			s.Host, s.Workers, s.Ops, s.Late, s.Error = k.Host, max(s.Workers, k.Workers), s.Ops+k.Ops, max(s.Late, k.Late), max(s.Error, k.Error)
@@ -165,14 +165,14 @@ func WriteRanks(out io.Writer, run *result.Run) error {
 }
 
 // clockText describes the clock of rank i, whose offset has at most that error in ns.
-func clockText(rs []*harness.Result, i int, errorNs int64) string {
-	other := func(r *harness.Result) bool {
-		return slices.ContainsFunc(r.Ranks, func(k harness.Rank) bool { return k.Clock != r.Ranks[0].Clock })
+func clockText(rs []*result.Result, i int, errorNs int64) string {
+	other := func(r *result.Result) bool {
+		return slices.ContainsFunc(r.Ranks, func(k result.Rank) bool { return k.Clock != r.Ranks[0].Clock })
 	}
 	switch {
 	case !slices.ContainsFunc(rs, other):
 		return "the same"
-	case slices.ContainsFunc(rs, func(r *harness.Result) bool { return r.Ranks[i].Error < 0 }):
+	case slices.ContainsFunc(rs, func(r *result.Result) bool { return r.Ranks[i].Error < 0 }):
 		return "not known"
 	}
 	return "±" + numfmt.Nanos(float64(errorNs))

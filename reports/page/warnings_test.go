@@ -10,20 +10,22 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/judge"
+	"locklab/harness/oracle"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 	"locklab/internal/synthetic"
 )
 
 func TestWarnings(t *testing.T) {
-	noise := func(text string) harness.Warning { return harness.Warning{Text: text, Kind: "steal"} }
+	noise := func(text string) machine.Warning { return machine.Warning{Text: text, Kind: "steal"} }
 	run := &result.Run{
-		Manifest: result.Manifest{Warnings: []harness.Warning{{Text: "a guest", Kind: "guest"}, {Text: "of an older lab"}}},
-		Results: []*harness.Result{
-			{Warnings: []harness.Warning{noise("the host took 3 %")}, Retries: []string{"signal: killed"}},
-			{Warnings: []harness.Warning{noise("the host took 5 %"), {Text: "new", Kind: "of-a-newer-lab"}}},
+		Manifest: result.Manifest{Warnings: []machine.Warning{{Text: "a guest", Kind: "guest"}, {Text: "of an older lab"}}},
+		Results: []*result.Result{
+			{Warnings: []machine.Warning{noise("the host took 3 %")}, Retries: []string{"signal: killed"}},
+			{Warnings: []machine.Warning{noise("the host took 5 %"), {Text: "new", Kind: "of-a-newer-lab"}}},
 		},
-		Findings: []*result.Finding{{Name: "experiment", Warnings: []harness.Warning{{Text: "hot", Kind: "heat"}}}},
+		Findings: []*result.Finding{{Name: "experiment", Warnings: []machine.Warning{{Text: "hot", Kind: "heat"}}}},
 	}
 	var kinds []string
 	for _, w := range Warnings(run) {
@@ -43,13 +45,13 @@ func TestWarnings(t *testing.T) {
 
 // TestTraces: each crashing lock has one trace, and retried results are marked.
 func TestTraces(t *testing.T) {
-	lock := harness.Lock{Name: "flaky"}
+	lock := result.Lock{Name: "flaky"}
 	w := harness.Workload{Workers: 2, Window: 1}
-	crashed := func(round int, said string) *harness.Result {
-		return &harness.Result{Lock: lock, Workload: w, Round: round, Violations: []harness.Violation{{
+	crashed := func(round int, said string) *result.Result {
+		return &result.Result{Lock: lock, Workload: w, Round: round, Violations: []oracle.Violation{{
 			Rule: "crash", Count: 1, Detail: "exit status 2: panic: " + said, Trace: []string{"panic: " + said, "```", "<b>queue.go:7"}}}}
 	}
-	run := &result.Run{Manifest: result.Manifest{Rounds: 3, Cases: 1}, Results: []*harness.Result{
+	run := &result.Run{Manifest: result.Manifest{Rounds: 3, Cases: 1}, Results: []*result.Result{
 		crashed(0, "no node"), crashed(1, "no tail"), {Lock: lock, Workload: w, Round: 2, Retries: []string{"signal: killed"}},
 	}}
 	forms := formsOf(t, run)
@@ -68,8 +70,8 @@ func TestTraces(t *testing.T) {
 
 func TestWarningsInOrder(t *testing.T) {
 	run := synthetic.Run(1, 20, 4, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), noiseless), synthetic.With(synthetic.Fast("b", 5e5), noiseless))
-	warn := func(r *harness.Result, kind, text string) {
-		r.Warnings = append(r.Warnings, harness.Warning{Kind: kind, Text: text, Remedy: "mend " + kind})
+	warn := func(r *result.Result, kind, text string) {
+		r.Warnings = append(r.Warnings, machine.Warning{Kind: kind, Text: text, Remedy: "mend " + kind})
 	}
 	aside := synthetic.Run(2, 10, 4, []int{1, 2}, synthetic.With(synthetic.Fast("kept", 1e6), func(m *synthetic.Model) { m.Lock.Status = harness.Historical }))
 	for i, r := range run.Results {
@@ -91,7 +93,7 @@ func TestWarningsInOrder(t *testing.T) {
 		warn(r, "apart", "not behind the verdict")
 	}
 	run.Results = append(run.Results, aside.Results...)
-	run.Manifest.Warnings = []harness.Warning{{Kind: "guest", Text: "a guest"}}
+	run.Manifest.Warnings = []machine.Warning{{Kind: "guest", Text: "a guest"}}
 	q := assess(run, judge.Decisions(run))
 	var kinds []string
 	for _, w := range q.Warnings {
@@ -196,7 +198,7 @@ func TestChecks(t *testing.T) {
 	requireChecks(map[string]string{"steal": "unknown", "guest": "fine", "overlap": "fine", "drift": "fine"})
 	run.Manifest.Machine.Virtual = "KVM"
 	for i, r := range run.Results {
-		r.Noise = &harness.Noise{Window: time.Second, CPUs: 2, Pressure: 0.02, Speed: 1}
+		r.Noise = &machine.Noise{Window: time.Second, CPUs: 2, Pressure: 0.02, Speed: 1}
 		if i == 3 {
 			r.Noise.Steal, r.Overlap = 0.3, 0.5
 		}
@@ -210,7 +212,7 @@ func TestDisturbs(t *testing.T) {
 	for _, d := range judge.Decisions(run) {
 		s := d.Situation
 		for kind, want := range map[string]bool{"others": !s.Distributed(), "pressure": !s.Distributed() && s.Workers < 2, "steal": true} {
-			if got := s.Disturbs(harness.Warning{Kind: kind}); got != want {
+			if got := s.Disturbs(machine.Warning{Kind: kind}); got != want {
 				t.Errorf("%s, %s: %v, want %v", s.Name(), kind, got, want)
 			}
 		}

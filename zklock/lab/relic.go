@@ -34,8 +34,7 @@ type relic struct {
 var errClosed = errors.New("zklock: the client is closed")
 
 var (
-	_ harness.Remote  = (*relic)(nil)
-	_ harness.Counter = (*relic)(nil)
+	_ harness.Remote = (*relic)(nil)
 )
 
 // remoteRelic returns the constructor of a historical Variant. start returns the join of a client.

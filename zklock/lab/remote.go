@@ -51,8 +51,7 @@ type client struct {
 }
 
 var (
-	_ harness.Remote  = (*client)(nil)
-	_ harness.Counter = (*client)(nil)
+	_ harness.Remote = (*client)(nil)
 )
 
 func (r *client) Join(context.Context, int) (harness.Session, error) {

@@ -15,8 +15,6 @@ import (
 // concurrent use by several clients.
 type Counter struct{ requests, messages atomic.Uint64 }
 
-var _ harness.Counter = (*Counter)(nil)
-
 // Counts returns the totals of commands and messages.
 func (c *Counter) Counts() harness.Counts {
 	return harness.Counts{Requests: c.requests.Load(), Notifications: c.messages.Load()}

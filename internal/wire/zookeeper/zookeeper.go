@@ -21,8 +21,6 @@ type Options struct {
 // A Counter counts the traffic of any number of connections. Its zero value is ready to use.
 type Counter struct{ packets zksession.Counter }
 
-var _ harness.Counter = (*Counter)(nil)
-
 // Counts returns the traffic until now.
 func (c *Counter) Counts() harness.Counts { return counts(&c.packets) }
 
@@ -35,8 +33,6 @@ func counts(from interface {
 
 // A Conn is a session with an ensemble.
 type Conn struct{ *zksession.Conn }
-
-var _ harness.Counter = (*Conn)(nil)
 
 // Counts returns the traffic of the connection's Counter.
 func (c *Conn) Counts() harness.Counts { return counts(c.Conn) }

@@ -1,10 +1,12 @@
-package harness
+package result
 
 import (
 	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"locklab/harness"
 )
 
 func TestSpans(t *testing.T) {
@@ -32,7 +34,7 @@ func histogram(values []int64) Histogram {
 	return h
 }
 
-func quantile(sorted []int64, q float64) float64 {
+func quantileOf(sorted []int64, q float64) float64 {
 	for i, v := range sorted {
 		if float64(i+1) >= q*float64(len(sorted)) {
 			return float64(v)
@@ -41,7 +43,7 @@ func quantile(sorted []int64, q float64) float64 {
 	return float64(sorted[len(sorted)-1])
 }
 
-func values(rnd *rand.Rand, n int) []int64 {
+func drawValues(rnd *rand.Rand, n int) []int64 {
 	out := make([]int64, n)
 	for i := range out {
 		out[i] = rnd.Int64N(1 + rnd.Int64N(1000)) // many equal, some large
@@ -52,7 +54,7 @@ func values(rnd *rand.Rand, n int) []int64 {
 func TestHistogramAgainstSlice(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	for range 300 {
-		vs := values(rnd, 1+rnd.IntN(200))
+		vs := drawValues(rnd, 1+rnd.IntN(200))
 		h := histogram(vs)
 		if got := h.Count(); got != int64(len(vs)) {
 			t.Fatalf("Count of %v = %d, want %d", vs, got, len(vs))
@@ -65,7 +67,7 @@ func TestHistogramAgainstSlice(t *testing.T) {
 			t.Fatalf("Mean of %v = %v, want %v", vs, got, want)
 		}
 		for _, q := range []float64{0, 0.001, 0.25, 0.5, 0.9, 0.99, 0.999, 1, rnd.Float64()} {
-			if got, want := h.Quantile(q), quantile(vs, q); got != want {
+			if got, want := h.Quantile(q), quantileOf(vs, q); got != want {
 				t.Fatalf("Quantile(%v) of %v = %v, want %v", q, vs, got, want)
 			}
 		}
@@ -75,7 +77,7 @@ func TestHistogramAgainstSlice(t *testing.T) {
 func TestHistogramMerge(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
-		a, b := values(rnd, rnd.IntN(50)), values(rnd, rnd.IntN(50))
+		a, b := drawValues(rnd, rnd.IntN(50)), drawValues(rnd, rnd.IntN(50))
 		ha, hb := histogram(a), histogram(b)
 		before := slices.Clone(ha)
 		want := histogram(slices.Concat(a, b))
@@ -142,25 +144,11 @@ func TestTimeQuantile(t *testing.T) {
 	}
 }
 
-func TestShare(t *testing.T) {
-	for _, test := range []struct{ workers, ranks int }{{1, 0}, {8, 1}, {8, 4}, {9, 4}, {11, 4}, {5000, 7}} {
-		w := Workload{Workers: test.workers, Ranks: test.ranks, Clients: test.workers, Rate: 100}
-		next, clients, least, most := 0, 0, test.workers, 0
-		rate := Rate(0)
-		for rank := range max(1, test.ranks) {
-			first, n := w.Share(rank)
-			if first != next {
-				t.Errorf("%v: rank %d begins at worker %d, not %d", test, rank, first, next)
-			}
-			p := w.Part(rank)
-			if p.Workers != n {
-				t.Errorf("%v: rank %d has %d workers and drives %d", test, rank, n, p.Workers)
-			}
-			next, clients, rate = next+n, clients+p.Clients, rate+p.Rate
-			least, most = min(least, n), max(most, n)
-		}
-		if next != test.workers || clients != test.workers || most > least+1 || rate < 99.999 || rate > 100.001 {
-			t.Errorf("%v: %d workers, %d clients, rate %v, %d to %d a rank", test, next, clients, rate, least, most)
-		}
+func TestDescribeKeepsAll(t *testing.T) {
+	v := &harness.Variant{Name: "ticket", Doc: "made up", Paper: "none", Family: harness.Spin, Status: harness.Historical,
+		Traits: harness.Traits{FIFO: true}, Complexity: harness.Queued}
+	want := Lock{v.Name, v.Doc, v.Paper, v.Family, v.Status, v.Traits, v.Complexity}
+	if got := Describe(v); got != want {
+		t.Errorf("got %+v, want %+v", got, want)
 	}
 }

@@ -1,26 +1,30 @@
-package harness
+package result
 
 import (
 	"math"
 	"slices"
 	"time"
+
+	"locklab/harness"
+	"locklab/harness/oracle"
+	"locklab/internal/machine"
 )
 
 // A Lock is the part of a Variant in a Result, so that a file can be drawn after its lock
 // has been deleted.
 type Lock struct {
-	Name   string `json:"name"`
-	Doc    string `json:"doc"`
-	Paper  string `json:"paper"`
-	Family Family `json:"family"`
-	Status Status `json:"status,omitempty"`
-	Traits Traits `json:"traits"`
+	Name   string         `json:"name"`
+	Doc    string         `json:"doc"`
+	Paper  string         `json:"paper"`
+	Family harness.Family `json:"family"`
+	Status harness.Status `json:"status,omitempty"`
+	Traits harness.Traits `json:"traits"`
 
-	Complexity Complexity `json:"complexity,omitempty"`
+	Complexity harness.Complexity `json:"complexity,omitempty"`
 }
 
 // Describe returns the Lock of v.
-func (v *Variant) Describe() Lock {
+func Describe(v *harness.Variant) Lock {
 	return Lock{v.Name, v.Doc, v.Paper, v.Family, v.Status, v.Traits, v.Complexity}
 }
 
@@ -29,9 +33,9 @@ func (v *Variant) Describe() Lock {
 // every worker has started and ends before any has stopped.
 // It has one field for each key of its line in results.jsonl.
 type Result struct {
-	Lock     Lock     `json:"lock"`
-	Workload Workload `json:"workload"`
-	Round    int      `json:"round"` // 0 is the first
+	Lock     Lock             `json:"lock"`
+	Workload harness.Workload `json:"workload"`
+	Round    int              `json:"round"` // 0 is the first
 
 	Started time.Time     `json:"started"` // wall clock, for humans only
 	Elapsed time.Duration `json:"elapsed"` // the actual length of the window, in ns
@@ -67,8 +71,8 @@ type Result struct {
 
 	// Holds has a rank's acquisitions in the window in the order of grants, for the checks of
 	// a merge, which keeps none. HoldsLost counts the holds not kept.
-	Holds     []Hold `json:"-"`
-	HoldsLost uint64 `json:"holds_lost,omitempty"`
+	Holds     []harness.Hold `json:"-"`
+	HoldsLost uint64         `json:"holds_lost,omitempty"`
 
 	// Slices[s*len(Workers)+i] is the number of acquisitions that worker i finished in slice
 	// s, which lasts SliceLength; a shorter rest is left out. A worker counts what it
@@ -110,15 +114,15 @@ type Result struct {
 	Overlap float64 `json:"overlap"`
 
 	// CPU is the cost to this process, servers not included. It is the zero value if
-	// the workers ran in another process: see [Variant.Loop].
-	CPU CPU `json:"cpu"`
+	// the workers ran in another process: see [harness.Variant.Loop].
+	CPU ClientCost `json:"cpu"`
 
-	Wire *Counts `json:"wire,omitempty"` // in the window; nil for local locks
+	Wire *harness.Counts `json:"wire,omitempty"` // in the window; nil for local locks
 
 	// Servers is the cost to the servers; nil for local locks and if unknown.
 	Servers *ServerCost `json:"servers,omitempty"`
 
-	Noise *Noise `json:"noise,omitempty"` // disturbances of the machine in the window; nil if not measured
+	Noise *machine.Noise `json:"noise,omitempty"` // disturbances of the machine in the window; nil if not measured
 
 	// Retries describes, in a line each, earlier processes that were killed from outside.
 	Retries []string `json:"retries,omitempty"`
@@ -126,8 +130,8 @@ type Result struct {
 	// Blocks has all rates measured in the same process; nil if the lock was alone there.
 	Blocks *Blocks `json:"blocks,omitempty"`
 
-	Violations []Violation `json:"violations,omitempty"`
-	Warnings   []Warning   `json:"warnings,omitempty"`
+	Violations []oracle.Violation `json:"violations,omitempty"`
+	Warnings   []machine.Warning  `json:"warnings,omitempty"`
 }
 
 // Blocks are short windows in which the locks of a workload took turns in one process, in an
@@ -176,8 +180,8 @@ func (s Spans) Mean() float64 {
 	return float64(s.Sum) / float64(s.N)
 }
 
-// CPU is the cost of a window to the measuring process.
-type CPU struct {
+// A ClientCost is the cost of a window to the measuring process.
+type ClientCost struct {
 	Time        time.Duration `json:"time"`        // user and system
 	Voluntary   int64         `json:"voluntary"`   // context switches while waiting
 	Involuntary int64         `json:"involuntary"` // context switches by preemption
@@ -195,45 +199,6 @@ type ServerCost struct {
 	// contend.
 	Memory      *int64 `json:"memory,omitempty"`
 	Connections *int64 `json:"connections,omitempty"`
-}
-
-// A Violation is a broken promise. The rates of a Result with a Violation are not used.
-type Violation struct {
-	Rule   string `json:"rule"`   // "exclusion", "liveness", "fencing", "error", "crash"
-	Detail string `json:"detail"` // the observation, in one line
-	Count  uint64 `json:"count"`  // how often, at least 1
-
-	// Trace is the beginning of a crashing process's output, by line; nil unless it crashed.
-	Trace []string `json:"trace,omitempty"`
-}
-
-// A Warning is evidence that a measurement is less reliable than it seems.
-type Warning struct {
-	Text   string `json:"text"`   // the defect, with its figure
-	Remedy string `json:"remedy"` // the user's remedy
-
-	// Kind is the subject of the warning in one word, such as "governor": the same for the
-	// same fault on every machine. It is "" for warnings that need no distinction.
-	Kind string `json:"kind,omitempty"`
-}
-
-// Noise has the disturbances of the machine during a window. Shares are from 0 to 1 of
-// all the time of the processors that the process may use; Pressure is a share of the
-// window. A value that the system does not report is -1, and 0 for Speed.
-type Noise struct {
-	Window     time.Duration `json:"window"`              // ns
-	CPUs       int           `json:"cpus"`                // that the process may use, at the start or the end, whichever is less
-	Limit      float64       `json:"cpu_limit,omitempty"` // processors that the control groups allow, likewise; 0 is no limit
-	Governor   string        `json:"governor,omitempty"`  // frequency policy, of both ends if they differ
-	Turbo      string        `json:"turbo,omitempty"`     // likewise
-	Busy       int           `json:"busy,omitempty"`      // of these, usable by the workers at a time; 0 is all
-	Steal      float64       `json:"steal"`               // share that the host gave to other guests
-	Others     float64       `json:"others"`              // share that other processes used
-	Pressure   float64       `json:"pressure"`            // share in which some thread waited for a processor
-	Throttled  int64         `json:"throttled"`           // times that a control group was stopped at its CPU limit
-	Hot        int64         `json:"hot"`                 // times that a processor slowed down because of heat
-	Migrations int64         `json:"migrations"`          // times that a thread of this process moved to another processor
-	Speed      float64       `json:"speed"`               // of a processor after the window, over that before
 }
 
 // A Histogram has counts of values in ascending order of value, such as latencies in
