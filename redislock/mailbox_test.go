@@ -128,7 +128,7 @@ func mailboxNeverEmpty(t *testing.T, at harness.Endpoint) {
 	defer first.handOver(t)
 	full := a + ":~mail:" + mailboxOf(t, watch, a)
 	junk := slices.Repeat([]any{"of no meaning"}, 50_000)
-	requireNoError(t, watch.client.RPush(t.Context(), full, junk...).Err())
+	requireNoError(t, watch.client.WithTimeout(time.Minute).RPush(t.Context(), full, junk...).Err()) // a long write
 	defer watch.client.Del(context.WithoutCancel(t.Context()), full)
 	unlock(t, second.held)
 	next := take(t, second.got)

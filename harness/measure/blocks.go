@@ -90,7 +90,7 @@ func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round
 		limit := cmp.Or(p.Patience, time.Minute)
 		for k, n := range p.Race.passes(u) {
 			c := u[k]
-			s.Shared = append(s.Shared, share{c.Lock.Name, fmt.Sprintf("%s-%d-%d", p.RunID, serial, k), n, p.access(c)})
+			s.Shared = append(s.Shared, share{c.Lock.Name, fmt.Sprintf("%s-%d-%d", p.RunID, serial, k), n, p.Race.turns(c, len(u)), p.access(c)})
 			limit += 4 * c.estimate(1)
 		}
 		heard, failed := ask(ctx, s, limit)
@@ -142,10 +142,16 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 	most := slices.MaxFunc(s.Shared, func(a, b share) int { return a.Passes - b.Passes }).Passes
 	for pass := range most {
 		runtime.GC()
-		for _, i := range rng.Perm(len(all)) {
-			if pass >= s.Shared[i].Passes {
-				all[i].add(new(result.Result))
-			} else if err := all[i].block(ctx, block(s.Workload, remote)); err != nil {
+		var order []int
+		for i, x := range s.Shared {
+			all[i].nextPass()
+			if pass < x.Passes {
+				order = append(order, slices.Repeat([]int{i}, x.Turns)...)
+			}
+		}
+		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
+		for _, i := range order {
+			if err := all[i].block(ctx, block(s.Workload, remote)); err != nil {
 				return err
 			}
 		}
@@ -224,6 +230,7 @@ func (x *sharer) window(ctx context.Context, round int, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	x.nextPass()
 	x.add(res)
 	res.Blocks = &x.blocks
 	if err := writeResult(out, res, round); err != nil || len(res.Violations) > 0 {
@@ -232,10 +239,19 @@ func (x *sharer) window(ctx context.Context, round int, out io.Writer) error {
 	return nil
 }
 
+// nextPass begins a pass, in which x has had no block yet.
+func (x *sharer) nextPass() {
+	x.blocks.Elapsed = append(x.blocks.Elapsed, 0)
+	x.blocks.Ops = append(x.blocks.Ops, 0)
+	x.blocks.Handovers = append(x.blocks.Handovers, 0)
+}
+
+// add counts a block of the pass.
 func (x *sharer) add(r *result.Result) {
-	x.blocks.Elapsed = append(x.blocks.Elapsed, int64(r.Elapsed))
-	x.blocks.Ops = append(x.blocks.Ops, r.Ops)
-	x.blocks.Handovers = append(x.blocks.Handovers, r.Handovers)
+	pass := len(x.blocks.Ops) - 1
+	x.blocks.Elapsed[pass] += int64(r.Elapsed)
+	x.blocks.Ops[pass] += r.Ops
+	x.blocks.Handovers[pass] += r.Handovers
 }
 
 // errViolated ends a process of several locks: a violation may disturb the others.

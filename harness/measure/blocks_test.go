@@ -67,9 +67,10 @@ func idle(ops []uint64) (n int) {
 	return n
 }
 
-// TestSkippedPass: a lock that left the race has only its first block and its window.
+// TestSkippedPass: a lock that left the race has only its first block and its window; a
+// reference has several blocks in a pass.
 func TestSkippedPass(t *testing.T) {
-	s := spec{Workload: harness.Workload{Workers: 1, Window: 5 * time.Millisecond}, Shared: []share{{Passes: 3}, {Passes: 1}}}
+	s := spec{Workload: harness.Workload{Workers: 1, Window: 5 * time.Millisecond}, Shared: []share{{Passes: 3, Turns: 3}, {Passes: 1, Turns: 1}}}
 	var out bytes.Buffer
 	requireNoError(t, measureShared(t.Context(), instruments(), []Job{{Lock: good, Workload: s.Workload}, {Lock: readers, Workload: s.Workload}}, s, &out))
 	all, err := results(out.Bytes())
@@ -78,6 +79,9 @@ func TestSkippedPass(t *testing.T) {
 		b := r.Blocks
 		if skipped := slices.Equal(b.Elapsed[1:3], []int64{0, 0}); !b.Valid() || len(b.Ops) != 4 || skipped != (r.Lock.Name == readers.Name) {
 			t.Errorf("%s: blocks %+v", r.Lock.Name, b)
+		}
+		if least := slices.Min(b.Elapsed[:3]); r.Lock.Name == good.Name && least < int64(3*blockAlone) {
+			t.Errorf("three blocks of the reference took %d ns", least)
 		}
 		if n := len(b.Ratios(all[0].Blocks, func(b *result.Blocks) []uint64 { return b.Ops })); r != all[0] && n != 2 {
 			t.Errorf("%d passes of both, want 2", n)

@@ -143,13 +143,14 @@ type share struct {
 	Lock   string
 	Key    string
 	Passes int // in which it takes part
+	Turns  int // blocks in each pass
 	Access
 }
 
 func (s *spec) jobs(suite []*harness.Variant) (jobs []Job, err error) {
 	shares := s.Shared
 	if shares == nil {
-		shares = []share{{s.Lock, s.Key, 0, s.Access}}
+		shares = []share{{Lock: s.Lock, Key: s.Key, Access: s.Access}}
 	}
 	for i, x := range shares {
 		k := slices.IndexFunc(suite, func(v *harness.Variant) bool { return v.Name == x.Lock })

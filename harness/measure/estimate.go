@@ -46,6 +46,9 @@ func (c Case) estimate(n int) time.Duration {
 	if n > 1 {
 		cost = sharedCost + processCost/time.Duration(n)
 		blocks = time.Duration(passes(c.Workload, remote)) * block(c.Workload, remote)
+		if !remote {
+			blocks += blocks * time.Duration(referenceTurns(n)-1) / time.Duration(n)
+		}
 	}
 	if remote {
 		cost += tripsCost + clientCost*time.Duration(c.Workload.Workers)

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"locklab/harness/result"
@@ -19,11 +20,26 @@ const (
 // of its own blocks, so the error rate of the comparisons does not change.
 type Race struct {
 	// Reference, if not nil, reports whether others are compared with a lock: it takes part in
-	// all passes.
+	// all passes, and a local one has more blocks.
 	Reference func(result.Lock) bool
 
 	slow map[string]int // the number of the latest such rounds in a row, by case
 }
+
+func (r Race) refers(l result.Lock) bool { return r.Reference != nil && r.Reference(l) }
+
+// turns returns the number of blocks of c in each pass of n locks.
+func (r Race) turns(c Case, n int) int {
+	if c.Lock.Remote != nil || !r.refers(result.Describe(c.Lock)) {
+		return 1
+	}
+	return referenceTurns(n)
+}
+
+// referenceTurns returns the blocks of a reference. The ratios of all others have its error,
+// which is least if it has the square root of their number. Source: C. Dunnett, "A Multiple
+// Comparison Procedure for Comparing Several Treatments with a Control", JASA 50, 1955.
+func referenceTurns(n int) int { return max(1, int(math.Round(math.Sqrt(float64(n-1))))) }
 
 // passes returns the number of passes of each case of u.
 func (r Race) passes(u unit) []int {
@@ -57,7 +73,7 @@ func (r Race) count(round []*result.Result) {
 	for _, x := range compete {
 		name := "lock=" + x.Lock.Name + "/" + x.Workload.Name()
 		ratios := x.Blocks.Ratios(fastest.Blocks, ops)
-		if r.slow[name]++; r.Reference != nil && r.Reference(x.Lock) || len(ratios) == 0 || slices.Max(ratios) >= farSlower {
+		if r.slow[name]++; r.refers(x.Lock) || len(ratios) == 0 || slices.Max(ratios) >= farSlower {
 			delete(r.slow, name)
 		}
 	}

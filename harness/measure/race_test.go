@@ -5,6 +5,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
+	redislab "locklab/redislock/lab"
 )
 
 func TestRace(t *testing.T) {
@@ -42,6 +43,21 @@ func TestRace(t *testing.T) {
 		}
 		if got := r.passes(u); [4]int(got) != tt.want {
 			t.Errorf("%s: passes %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestTurns(t *testing.T) {
+	reference, other := Case{Lock: good}, Case{Lock: readers}
+	remote := Case{Lock: &harness.Variant{Name: good.Name, Remote: redislab.Suite[0].Remote}}
+	r := Race{Reference: func(l result.Lock) bool { return l.Name == good.Name }}
+	for _, tt := range []struct {
+		race    Race
+		c       Case
+		n, want int
+	}{{r, reference, 2, 1}, {r, reference, 7, 2}, {r, reference, 16, 4}, {r, other, 16, 1}, {r, remote, 16, 1}, {Race{}, reference, 16, 1}} {
+		if got := tt.race.turns(tt.c, tt.n); got != tt.want {
+			t.Errorf("%s of %d: %d blocks a pass, want %d", tt.c.Lock.Name, tt.n, got, tt.want)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*res
 	for _, v := range redislab.Suite {
 		if slices.Contains(names, v.Name) {
 			jobs = append(jobs, Job{Lock: v, At: at, Key: t.Name() + v.Name, Workload: w})
-			s.Shared = append(s.Shared, share{Passes: remotePasses})
+			s.Shared = append(s.Shared, share{Passes: remotePasses, Turns: 1})
 		}
 	}
 	var out bytes.Buffer
