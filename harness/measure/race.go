@@ -11,11 +11,11 @@ import (
 // Limits of a race.
 const (
 	raceRounds = 3   // after which a lock may leave
-	farSlower  = 0.5 // of the fastest lock's rate
+	farSlower  = 0.5 // of the other lock's rate
 )
 
-// A Race finds local locks that are far slower than the fastest one in every pass of their
-// process. After raceRounds such rounds in a row a lock has one block and its window in the next,
+// A Race finds local locks that are far slower than the fastest one and all references in every
+// pass of their process. After raceRounds such rounds in a row a lock has one block and its window in the next,
 // and the others take its time for more blocks. The ratio of a round does not decide the number
 // of its own blocks, so the error rate of the comparisons does not change.
 type Race struct {
@@ -68,13 +68,18 @@ func (r Race) count(round []*result.Result) {
 		return
 	}
 	rate := func(x *result.Result) float64 { return float64(x.Ops) / float64(x.Elapsed) }
-	ops := func(b *result.Blocks) []uint64 { return b.Ops }
-	fastest := slices.MaxFunc(compete, func(a, b *result.Result) int { return cmp.Compare(rate(a), rate(b)) })
+	rivals := slices.DeleteFunc(slices.Clone(compete), func(x *result.Result) bool { return !r.refers(x.Lock) })
+	rivals = append(rivals, slices.MaxFunc(compete, func(a, b *result.Result) int { return cmp.Compare(rate(a), rate(b)) }))
 	for _, x := range compete {
 		name := "lock=" + x.Lock.Name + "/" + x.Workload.Name()
-		ratios := x.Blocks.Ratios(fastest.Blocks, ops)
-		if r.slow[name]++; r.refers(x.Lock) || len(ratios) == 0 || slices.Max(ratios) >= farSlower {
+		if r.slow[name]++; slices.ContainsFunc(rivals, func(y *result.Result) bool { return !farSlowerThan(x, y) }) {
 			delete(r.slow, name)
 		}
 	}
+}
+
+// farSlowerThan reports whether x was far slower than y in each of their passes.
+func farSlowerThan(x, y *result.Result) bool {
+	ratios := x.Blocks.Ratios(y.Blocks, func(b *result.Blocks) []uint64 { return b.Ops })
+	return len(ratios) > 0 && slices.Max(ratios) < farSlower
 }

@@ -18,6 +18,7 @@ func TestRace(t *testing.T) {
 		return all
 	}
 	slow, control, remote, once := round(99, 49, 99, 99), round(99, 49, 99, 300), round(99, 49, 99, 99), round(99, 49, 99, 99)
+	near, far := round(99, 49, 99, 60), round(99, 29, 99, 60)
 	control[3].Lock.Status, remote[1].Lock.Traits.Needs = harness.Control, harness.KindRedis
 	once[1].Blocks.Ops[2] = 5 * 50
 	var u unit
@@ -32,6 +33,8 @@ func TestRace(t *testing.T) {
 	}{
 		{"far slower", [][]*result.Result{slow, slow, slow}, "", [4]int{7, 1, 7, 7}},
 		{"a reference", [][]*result.Result{slow, slow, slow}, "b", [4]int{6, 6, 6, 6}},
+		{"near a reference", [][]*result.Result{near, near, near}, "d", [4]int{6, 6, 6, 6}},
+		{"far from the reference, too", [][]*result.Result{far, far, far}, "d", [4]int{7, 1, 7, 7}},
 		{"a control is no lock", [][]*result.Result{control, control, control}, "", [4]int{7, 1, 7, 7}},
 		{"distributed", [][]*result.Result{remote, remote, remote}, "", [4]int{6, 6, 6, 6}},
 		{"no progress", [][]*result.Result{round(0, 0, 0, 0)}, "", [4]int{6, 6, 6, 6}},
