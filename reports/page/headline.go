@@ -80,9 +80,10 @@ func remark(ds []judge.Decision) string {
 	return text + ")"
 }
 
+// weaker names the lock that gives up the least for more speed, under the most contention.
 func weaker(ds []judge.Decision) []fragment {
 	for _, d := range slices.Backward(ds) {
-		if d.Over != "" {
+		if slices.ContainsFunc(ds, func(strong judge.Decision) bool { return strong.Over == "" && strong.Use == d.Over }) {
 			return []fragment{{Text: "; or, if " + d.Class.Where + ", the faster "}, {d.Use, true}}
 		}
 	}

@@ -59,21 +59,24 @@ func TestHeadline(t *testing.T) {
 }
 
 func TestHeadlineOnClasses(t *testing.T) {
-	run := synthetic.Run(1, 10, 2, []int{1, 8}, served("safe", 500), served("quick", 900))
-	for _, name := range []string{"safe", "quick"} {
+	run := synthetic.Run(1, 10, 2, []int{1, 8}, served("safe", 500), served("quick", 900), served("quickest", 2000))
+	for _, name := range []string{"safe", "quick", "quickest"} {
 		seen := map[oracle.Anomaly]int{oracle.TwoHolders: 50}
 		if name == "safe" {
 			seen = nil
 		}
 		lock := served(name, 1).Lock
-		run.Faults = append(run.Faults, synthetic.Fault("failover", lock, 200, 0, seen, result.Failover), synthetic.Fault("pause", lock, 200, 0, nil, result.Recovery))
+		lock.Traits.Fenced = name == "quick"
+		for guarantee, seen := range map[result.Guarantee]map[oracle.Anomaly]int{result.Failover: seen, result.Fencing: nil, result.Recovery: nil} {
+			run.Faults = append(run.Faults, synthetic.Fault(string(guarantee), lock, 200, 0, seen, guarantee))
+		}
 	}
 	got := headlineOf(run)
-	if !strings.HasPrefix(got, "Between processes use safe (survives") || strings.Count(got, "the faster quick") != 1 || !strings.Contains(got, "; or, if ") {
+	if !strings.HasPrefix(got, "Between processes use safe (survives") || strings.Count(got, "the faster quick.") != 1 || !strings.Contains(got, "; or, if ") {
 		t.Errorf("got %q", got)
 	}
 	rows := answers(judge.Decisions(run))
-	if len(rows) != 4 || rows[0].Use != "safe" || rows[1].Use != "quick" || !strings.Contains(rows[1].Why, "as fast as safe") || !strings.Contains(rows[1].Requirement, ", if ") {
+	if len(rows) != 6 || rows[0].Use != "safe" || rows[1].Use != "quick" || !strings.Contains(rows[1].Why, "as fast as safe") || !strings.Contains(rows[1].Requirement, ", if ") || rows[2].Use != "quickest" {
 		t.Errorf("rows %+v", rows)
 	}
 	if text := rows[0].Tolerates; !slices.ContainsFunc(text, func(x sign) bool { return x.Text == "failover (200 tries)" && x.Mark == "✓" }) {
