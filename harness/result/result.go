@@ -136,7 +136,8 @@ type Result struct {
 
 // Blocks are short windows in which the locks of a workload took turns in one process, in an
 // order drawn for each pass. Locks are compared by the ratios within a pass, which slower
-// noise does not change. The last block is the window of the result.
+// noise does not change. A lock that others are compared with may have several blocks in a pass,
+// whose sums are its figures. The last block is the window of the result.
 type Blocks struct {
 	Process   uint64   `json:"process"` // the same for all locks that took turns
 	Elapsed   []int64  `json:"elapsed"` // ns, by pass; 0 if the lock did not take part
