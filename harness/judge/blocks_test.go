@@ -18,12 +18,20 @@ func TestBlocksDecide(t *testing.T) {
 		}
 		return b
 	}
+	several := &result.Blocks{Process: 1} // two blocks in each pass
+	for i := range 10 {
+		one := blocks(1, 1)
+		several.Passes = append(several.Passes, i/2)
+		several.Elapsed, several.Ops = append(several.Elapsed, one.Elapsed[i/2]), append(several.Ops, one.Ops[i/2])
+		several.Handovers = append(several.Handovers, one.Handovers[i/2])
+	}
 	for name, c := range map[string]struct {
 		a, b *result.Blocks
 		m    *result.Metric
 		want float64
 	}{
 		"rates":             {blocks(1, 3), blocks(1, 1), result.Throughput, 3},
+		"several in a pass": {blocks(1, 3), several, result.Throughput, 3},
 		"handovers":         {blocks(1, 4), blocks(1, 1), result.Handovers, 4},
 		"another metric":    {blocks(1, 3), blocks(1, 1), result.Jain, 1},
 		"another process":   {blocks(1, 3), blocks(2, 1), result.Throughput, 2},

@@ -191,8 +191,8 @@ func (c *Cell) Results() []*result.Result {
 func (c *Cell) Summary(m *result.Metric) stat.Summary { return m.Summary(c.Results()) }
 
 // Pairs returns m in the common rounds of a and b, in order. For a rate of two locks whose
-// blocks alternated in one process, the pair is the median of the ratios of their blocks,
-// and 1.
+// blocks alternated in one process, the pair is the median of the ratios of their blocks
+// in the same pass, and 1.
 func Pairs(a, b *Cell, m *result.Metric) (xs, ys []float64) {
 	for _, r := range a.Results() {
 		other := b.Rounds[r.Round]
@@ -216,7 +216,7 @@ func Pairs(a, b *Cell, m *result.Metric) (xs, ys []float64) {
 // pass. ok is false if m is not a rate, or if they were not measured in one process.
 func blockRatio(a, b *result.Result, m *result.Metric) (ratio float64, ok bool) {
 	x, y := a.Blocks, b.Blocks
-	if x == nil || y == nil || x.Process != y.Process || !x.Valid() || !y.Valid() || len(x.Ops) != len(y.Ops) {
+	if x == nil || y == nil || x.Process != y.Process || !x.Valid() || !y.Valid() {
 		return 0, false
 	}
 	of := func(b *result.Blocks) []uint64 { return b.Ops }

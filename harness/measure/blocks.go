@@ -130,7 +130,7 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 		}
 	}()
 	for i, job := range jobs {
-		x := &sharer{blocks: result.Blocks{Process: s.Seed}}
+		x := &sharer{turns: s.Shared[i].Turns, blocks: result.Blocks{Process: s.Seed}}
 		all = append(all, x)
 		shared := slices.ContainsFunc(jobs[:i], func(j Job) bool { return j.At.Kind == job.At.Kind })
 		if _, err := x.open(ctx, in, job, shared); err != nil {
@@ -144,20 +144,21 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 		runtime.GC()
 		var order []int
 		for i, x := range s.Shared {
-			all[i].nextPass()
-			if pass < x.Passes {
-				order = append(order, slices.Repeat([]int{i}, x.Turns)...)
+			if pass >= x.Passes {
+				all[i].add(pass, new(result.Result))
+				continue
 			}
+			order = append(order, slices.Repeat([]int{i}, x.Turns)...)
 		}
 		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for _, i := range order {
-			if err := all[i].block(ctx, block(s.Workload, remote)); err != nil {
+			if err := all[i].block(ctx, pass, block(s.Workload, remote)); err != nil {
 				return err
 			}
 		}
 	}
 	for _, i := range rng.Perm(len(all)) {
-		if err := all[i].window(ctx, s.Round, out); err != nil {
+		if err := all[i].window(ctx, most, s.Round, out); err != nil {
 			return err
 		}
 	}
@@ -168,6 +169,7 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 type sharer struct {
 	rig    *Rig
 	meter  *serverMeter
+	turns  int // blocks in each pass
 	blocks result.Blocks
 }
 
@@ -212,26 +214,25 @@ func (x *sharer) drive(ctx context.Context, limit Limit) (*result.Result, error)
 	return res, cmp.Or(err, ctx.Err())
 }
 
-func (x *sharer) block(ctx context.Context, length time.Duration) error {
+func (x *sharer) block(ctx context.Context, pass int, length time.Duration) error {
 	x.meter.enter(ctx)
 	defer x.meter.leave(ctx)
 	res, err := x.drive(ctx, Limit{Window: length, Steady: x.rig.job.steady()})
 	if err == nil {
-		x.add(res)
+		x.add(pass, res)
 	}
 	return err
 }
 
-// window measures the window, and writes the result to out.
-func (x *sharer) window(ctx context.Context, round int, out io.Writer) error {
+// window measures the window, the block of the last pass, and writes the result to out.
+func (x *sharer) window(ctx context.Context, pass, round int, out io.Writer) error {
 	x.meter.enter(ctx)
 	defer x.meter.leave(ctx)
 	res, err := x.rig.window(ctx, x.meter)
 	if err != nil {
 		return err
 	}
-	x.nextPass()
-	x.add(res)
+	x.add(pass, res)
 	res.Blocks = &x.blocks
 	if err := writeResult(out, res, round); err != nil || len(res.Violations) > 0 {
 		return errors.Join(err, errViolated)
@@ -239,19 +240,13 @@ func (x *sharer) window(ctx context.Context, round int, out io.Writer) error {
 	return nil
 }
 
-// nextPass begins a pass, in which x has had no block yet.
-func (x *sharer) nextPass() {
-	x.blocks.Elapsed = append(x.blocks.Elapsed, 0)
-	x.blocks.Ops = append(x.blocks.Ops, 0)
-	x.blocks.Handovers = append(x.blocks.Handovers, 0)
-}
-
-// add counts a block of the pass.
-func (x *sharer) add(r *result.Result) {
-	pass := len(x.blocks.Ops) - 1
-	x.blocks.Elapsed[pass] += int64(r.Elapsed)
-	x.blocks.Ops[pass] += r.Ops
-	x.blocks.Handovers[pass] += r.Handovers
+func (x *sharer) add(pass int, r *result.Result) {
+	if x.turns > 1 {
+		x.blocks.Passes = append(x.blocks.Passes, pass)
+	}
+	x.blocks.Elapsed = append(x.blocks.Elapsed, int64(r.Elapsed))
+	x.blocks.Ops = append(x.blocks.Ops, r.Ops)
+	x.blocks.Handovers = append(x.blocks.Handovers, r.Handovers)
 }
 
 // errViolated ends a process of several locks: a violation may disturb the others.

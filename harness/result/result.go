@@ -136,29 +136,43 @@ type Result struct {
 
 // Blocks are short windows in which the locks of a workload took turns in one process, in an
 // order drawn for each pass. Locks are compared by the ratios within a pass, which slower
-// noise does not change. A lock that others are compared with may have several blocks in a pass,
-// whose sums are its figures. The last block is the window of the result.
+// noise does not change. The last block is the window of the result.
 type Blocks struct {
-	Process   uint64   `json:"process"` // the same for all locks that took turns
-	Elapsed   []int64  `json:"elapsed"` // ns, by pass; 0 if the lock did not take part
-	Ops       []uint64 `json:"ops"`     // acquisitions
+	Process   uint64   `json:"process"`          // the same for all locks that took turns
+	Passes    []int    `json:"passes,omitempty"` // by block; nil if each pass has one
+	Elapsed   []int64  `json:"elapsed"`          // ns; 0 if the lock did not take part in the pass
+	Ops       []uint64 `json:"ops"`              // acquisitions
 	Handovers []uint64 `json:"handovers"`
 }
 
-// Valid reports whether b has all figures of each pass.
+// Valid reports whether b has all figures of each block.
 func (b *Blocks) Valid() bool {
-	return len(b.Elapsed) == len(b.Ops) && len(b.Handovers) == len(b.Ops) && !slices.ContainsFunc(b.Elapsed, func(ns int64) bool { return ns < 0 })
+	n := len(b.Elapsed)
+	return n == len(b.Ops) && n == len(b.Handovers) && (b.Passes == nil || n == len(b.Passes)) &&
+		!slices.ContainsFunc(b.Elapsed, func(ns int64) bool { return ns < 0 })
 }
 
-// Ratios returns the rates of b divided by the rates of c in their common passes. figures
-// selects acquisitions or handovers. If neither has any, the pass is left out.
+// Ratios returns the rates of b divided by the rates of c for each pair of blocks in the same
+// pass. figures selects acquisitions or handovers. A pair with neither is left out.
 func (b *Blocks) Ratios(c *Blocks, figures func(*Blocks) []uint64) (out []float64) {
-	for i := range min(len(b.Elapsed), len(c.Elapsed)) {
-		if x, y := float64(figures(b)[i]), float64(figures(c)[i]); b.Elapsed[i] > 0 && c.Elapsed[i] > 0 && x+y > 0 {
-			out = append(out, (x/float64(b.Elapsed[i]))/(y/float64(c.Elapsed[i])))
+	for i := range b.Elapsed {
+		for j := range c.Elapsed {
+			if b.pass(i) != c.pass(j) || b.Elapsed[i] == 0 || c.Elapsed[j] == 0 {
+				continue
+			}
+			if x, y := float64(figures(b)[i]), float64(figures(c)[j]); x+y > 0 {
+				out = append(out, (x/float64(b.Elapsed[i]))/(y/float64(c.Elapsed[j])))
+			}
 		}
 	}
 	return out
+}
+
+func (b *Blocks) pass(block int) int {
+	if b.Passes == nil {
+		return block
+	}
+	return b.Passes[block]
 }
 
 // Spans is the number and total length of some spans.
