@@ -31,9 +31,12 @@ func TestSpawn(t *testing.T) {
 	// A rank that is late by a twentieth of the window, on a busy machine, is not merged.
 	cmd := spawning(t, "--rounds", "2", "--duration", "2s")
 	stdout, stderr, status := output(t, cmd)
-	if status != 0 {
+	if strings.Contains(stderr, "not merged: ") {
 		cmd = spawning(t, "--rounds", "2", "--duration", "20s")
-		stdout, stderr = requireSuccess(t, cmd)
+		stdout, stderr, status = output(t, cmd)
+	}
+	if status != 0 {
+		t.Fatalf("exit status %d; wrote\n%s%s", status, stdout, stderr)
 	}
 	requireContains(t, stdout+stderr, "4 results of 3 ranks merged into run", reportName)
 	run := requireRun(t, filepath.Join(cmd.Dir, "run"))

@@ -15,9 +15,9 @@ const (
 )
 
 // A Race finds local locks that are far slower than the fastest one and all references in every
-// pass of their process. After raceRounds such rounds in a row a lock has one block and its window in the next,
-// and the others take its time for more blocks. The ratio of a round does not decide the number
-// of its own blocks, so the error rate of the comparisons does not change.
+// pass of their process. After raceRounds such rounds in a row a lock has one block and its
+// window in the next, and the others take its time for more blocks. The ratio of a round does not
+// decide the number of its own blocks, so the error rate of the comparisons does not change.
 type Race struct {
 	// Reference, if not nil, reports whether others are compared with a lock: it takes part in
 	// all passes, and a local one has more blocks.
