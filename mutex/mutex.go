@@ -32,10 +32,11 @@ import (
 // Every change of state is a read-modify-write instruction, so these changes have one order. A
 // waiter joins the list only while the lock is busy, and the release finds it in the state. If
 // the lock is free and has waiters, then either the woken bit is set, or a goroutine in Unlock
-// has yet to look. The woken bit stands for one waiter that has left the list. This waiter
-// clears it when it takes the lock, or while the lock is busy: then the next release wakes
-// another one. Therefore no wake-up is lost. The list is guarded by the queue bit. After a
-// handover the permit of the waiter's parker is the lock.
+// has yet to look. The woken bit stands for the first waiter in the list, which has a permit of
+// its parker and stays there. This waiter clears the bit when it takes the lock, or while the
+// lock is busy: then the next release wakes it again. Therefore no wake-up is lost. A handover
+// to it clears the bit too: a waiter that has a permit and finds the bit clear has the lock.
+// The list is guarded by the queue bit.
 //
 // # References
 //
@@ -58,7 +59,7 @@ type Mutex struct {
 // The parts of Mutex.state.
 const (
 	mutexHeld     = 1 << iota
-	mutexWoken    // a waiter was woken and has yet to take the lock or to join the list again
+	mutexWoken    // the first waiter was woken, and has yet to take the lock or to sleep again
 	mutexQueue    // a goroutine changes the list
 	mutexHandover // the release hands the lock over; until it has done so, the lock is not free
 	mutexWaiting  // one waiter in the list
@@ -69,17 +70,13 @@ const (
 // mutexHints is the number of spin hints between the two polls of a waiter, before it sleeps.
 const mutexHints = 30
 
-// mutexWakes is the number of wake-ups without the lock after which a waiter that has waited for
-// long makes the holder hand the lock over.
-const mutexWakes = 4
-
 // A mutexWaiter is a waiter in the list of one Mutex or RWMutex. Waiters are pooled.
 type mutexWaiter struct {
 	next, prev *mutexWaiter // nil outside the list
 	parker     *atomics.Parker
-	granted    bool          // the permit is the lock
-	since      time.Duration // when its wait began; after a handover, when that began
-	wakes      uint8         // wake-ups without the lock, up to mutexWakes
+	since      time.Duration // when the handover to it began; Mutex alone
+	granted    bool          // was let in; RWMutex alone
+	wakes      uint8         // wake-ups without the lock; RWMutex alone
 }
 
 // Lock takes the lock and waits for it if need be.
@@ -90,12 +87,21 @@ func (m *Mutex) Lock() {
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
-func (m *Mutex) TryLock() bool { return m.take(0) }
+func (m *Mutex) TryLock() bool {
+	s := m.state.Load()
+	if s&mutexBusy != 0 || !m.state.CompareAndSwap(s, s|mutexHeld) {
+		return false
+	}
+	if s >= mutexWaiting && m.handoverDue(s/mutexWaiting) {
+		m.state.Add(mutexHandover)
+	}
+	return true
+}
 
 // LockContext takes the lock and returns nil, or gives up when ctx ends and returns
 // [context.Cause]. It never takes the lock under a context that had ended before.
 func (m *Mutex) LockContext(ctx context.Context) error {
-	if ctx.Err() != nil || !m.take(0) && !m.lockSlow(ctx.Done()) {
+	if ctx.Err() != nil || !m.TryLock() && !m.lockSlow(ctx.Done()) {
 		return context.Cause(ctx)
 	}
 	return nil
@@ -108,120 +114,88 @@ func (m *Mutex) Unlock() {
 	}
 }
 
-// take takes the lock if it is free. woken is mutexWoken for the woken waiter, else 0.
-func (m *Mutex) take(woken uint32) bool {
-	s := m.state.Load()
-	if s&mutexBusy != 0 || !m.state.CompareAndSwap(s, s&^woken|mutexHeld) {
-		return false
-	}
-	if s < mutexWaiting || !m.handoverDue(s/mutexWaiting) {
-		return true
-	}
-	for { // a waiter that joins may set the same bit
-		s = m.state.Load()
-		if m.state.CompareAndSwap(s, s|mutexHandover) {
-			return true
-		}
-	}
-}
-
 // lockSlow reports whether it took the lock before done was closed.
 func (m *Mutex) lockSlow(done <-chan struct{}) bool {
-	if m.poll(0) {
+	if m.TryLock() {
+		return true
+	}
+	atomics.SpinHint(mutexHints) // the holder may be about to leave
+	if m.TryLock() {
 		return true
 	}
 	w := newMutexWaiter()
 	defer w.free()
-	w.wakes = 0
-	for woken := uint32(0); m.join(w, woken); woken = mutexWoken {
-		if !w.parker.ParkUntil(done) {
-			if m.leave(w) {
-				return false
-			}
-			w.parker.Park() // the permit is on the way
-			return w.granted || m.pass()
-		}
-		if w.granted {
-			m.putOff(mutexNow() - w.since)
-			return true
-		}
-		if m.poll(mutexWoken) {
-			return true
-		}
-		if w.wakes == 0 {
-			w.since = mutexNow()
-		}
-		w.wakes = min(w.wakes+1, mutexWakes)
-	}
-	return true
-}
-
-// poll tries to take the lock twice. The holder may be about to leave.
-func (m *Mutex) poll(woken uint32) bool {
-	if m.take(woken) {
+	if !m.join(w) {
 		return true
 	}
-	atomics.SpinHint(mutexHints)
-	return m.take(woken)
+	for w.parker.ParkUntil(done) {
+		if m.retry(w) {
+			return true
+		}
+	}
+	return m.giveUp(w)
 }
 
-// join puts w into the list, or takes the lock and returns false. The woken waiter joins at
-// the front; if it has waited for long, it makes the holder hand the lock over.
-func (m *Mutex) join(w *mutexWaiter, woken uint32) bool {
-	var handover uint32
-	if woken != 0 && w.late() {
-		handover = mutexHandover
-	}
+// join puts w into the list, or takes the lock and returns false.
+func (m *Mutex) join(w *mutexWaiter) bool {
 	for polls := 0; ; {
 		s := m.state.Load()
 		switch {
 		case s&mutexBusy == 0:
-			if m.take(woken) {
+			if m.TryLock() {
 				return false
 			}
 		case s&mutexQueue != 0:
 			polls = waitForQueue(polls)
-		case m.state.CompareAndSwap(s, (s&^woken|mutexQueue|handover)+mutexWaiting):
-			w.granted = false
+		case m.state.CompareAndSwap(s, (s|mutexQueue)+mutexWaiting):
 			m.insert(w)
-			if woken != 0 {
-				m.first = w
-			}
 			m.state.Add(^uint32(mutexQueue - 1))
 			return true
 		}
 	}
 }
 
-// leave takes w out of the list, or returns false if w has a permit or will have one.
-func (m *Mutex) leave(w *mutexWaiter) bool {
+// retry ends the turn of w, which had a permit, and reports whether it has the lock. If not, w
+// is still the longest waiter, and the next release wakes it again.
+func (m *Mutex) retry(w *mutexWaiter) bool {
 	for polls := 0; ; {
 		s := m.state.Load()
 		switch {
+		case s&mutexWoken == 0:
+			m.putOff(mutexNow() - w.since)
+			return true
 		case s&mutexQueue != 0:
 			polls = waitForQueue(polls)
-		case m.state.CompareAndSwap(s, s|mutexQueue):
-			if w.next == nil {
-				m.state.Add(^uint32(mutexQueue - 1))
-				return false
+		case s&mutexBusy == 0:
+			if m.state.CompareAndSwap(s, s|mutexHeld|mutexQueue) {
+				m.remove(w, mutexWoken)
+				return true
 			}
-			m.remove(w)
-			return true
+		case polls == 0:
+			atomics.SpinHint(mutexHints)
+			polls++
+		case m.state.CompareAndSwap(s, s&^mutexWoken):
+			return false
 		}
 	}
 }
 
-// pass ends the turn of the woken waiter, which gives up. It takes the lock if it is free
-// and reports whether it did. Otherwise the next Unlock wakes another waiter.
-func (m *Mutex) pass() bool {
-	for {
+// giveUp takes w out of the list and returns false, or returns true if w has got the lock.
+func (m *Mutex) giveUp(w *mutexWaiter) bool {
+	for polls := 0; ; {
 		s := m.state.Load()
-		if s&mutexBusy == 0 {
-			if m.take(mutexWoken) {
+		if s&mutexQueue != 0 {
+			polls = waitForQueue(polls)
+		} else if m.state.CompareAndSwap(s, s|mutexQueue) {
+			if w.next != nil && (s&mutexWoken == 0 || m.first != w) {
+				m.remove(w, 0)
+				return false
+			}
+			m.state.Add(^uint32(mutexQueue - 1))
+			w.parker.Park() // the permit is on the way
+			if m.retry(w) {
 				return true
 			}
-		} else if m.state.CompareAndSwap(s, s&^mutexWoken) {
-			return false
 		}
 	}
 }
@@ -242,7 +216,7 @@ func (m *Mutex) unlockSlow(s uint32) {
 			polls = waitForQueue(polls)
 		} else if m.state.CompareAndSwap(s, s|mutexWoken|mutexQueue) {
 			w := m.first
-			m.remove(w)
+			m.state.Add(^uint32(mutexQueue - 1))
 			w.parker.Unpark()
 			return
 		}
@@ -262,18 +236,21 @@ func (m *Mutex) handOver() {
 			polls = waitForQueue(polls)
 		case m.state.CompareAndSwap(s, s&^mutexHandover|mutexHeld|mutexQueue):
 			w := m.first
-			w.granted = true
-			m.remove(w)
 			w.since = mutexNow()
-			w.parker.Unpark()
+			m.remove(w, s&mutexWoken)
+			if s&mutexWoken == 0 {
+				w.parker.Unpark()
+			}
 			return
 		}
 	}
 }
 
-func (m *Mutex) remove(w *mutexWaiter) {
+// remove takes w out of the list, and the queue bit and woken, which is mutexWoken or 0, out
+// of the state.
+func (m *Mutex) remove(w *mutexWaiter, woken uint32) {
 	m.drop(w)
-	m.state.Add(^uint32(mutexQueue + mutexWaiting - 1))
+	m.state.Add(^(mutexQueue + mutexWaiting + woken - 1))
 }
 
 type mutexRing struct{ first *mutexWaiter } // the longest waiter

@@ -28,12 +28,6 @@ const (
 	mutexMostPutOff = 2_000
 )
 
-// late reports whether w got no lock in a millisecond after its first wake-up, and was woken often
-// enough: a wake-up may be a switch of threads, and each must not cost a handover.
-func (w *mutexWaiter) late() bool {
-	return w.wakes >= mutexWakes && mutexNow()-w.since >= time.Millisecond
-}
-
 // putOff puts the next handover off, since the last one took that long: a switch of threads, if
 // the waiter's goroutine is locked to one. The waiter calls it with the lock.
 func (m *Mutex) putOff(took time.Duration) {

@@ -43,43 +43,6 @@ func TestMutexPutsOff(t *testing.T) {
 	}
 }
 
-// TestMutexLate: a waiter is late a millisecond after its first wake-up, if it woke four times in vain.
-func TestMutexLate(t *testing.T) {
-	for wakes, want := range map[uint8]bool{mutexWakes - 1: false, mutexWakes: true} {
-		for since, old := range map[time.Duration]bool{mutexNow() - time.Millisecond: true, mutexNow() + time.Hour: false} {
-			if w := (&mutexWaiter{since: since, wakes: wakes}); w.late() != (want && old) {
-				t.Errorf("%d wake-ups, has waited: %t; late is %t", wakes, old, w.late())
-			}
-		}
-	}
-}
-
-// TestMutexCountsWakes: a waiter that is woken four times without the lock demands it.
-func TestMutexCountsWakes(t *testing.T) {
-	var m Mutex
-	m.Lock()
-	served := waiters(t, &m, 1, m.Unlock)
-	for wakes := range mutexWakes {
-		if m.state.Load() != mutexHeld+mutexWaiting {
-			t.Fatalf("state %#x after %d wake-ups, want held with a waiter", m.state.Load(), wakes)
-		}
-		m.state.Add(mutexWoken | mutexQueue)
-		w := m.first
-		m.remove(w)
-		w.parker.Unpark()
-		until(t, func() bool { return m.state.Load()&^mutexHandover == mutexHeld+mutexWaiting })
-		if wakes == 0 {
-			m.first.since = -time.Hour
-		}
-	}
-	if s := m.state.Load(); s != mutexBusy+mutexWaiting {
-		t.Errorf("state %#x after %d wake-ups, want a handover to come", s, mutexWakes)
-	}
-	m.Unlock()
-	served()
-	requireFree(t, &m)
-}
-
 // TestMutexLooksAtClock: looks at the clock become rare if nothing is due, frequent if late.
 func TestMutexLooksAtClock(t *testing.T) {
 	var m Mutex

@@ -86,43 +86,37 @@ func TestMutexHandsOver(t *testing.T) {
 	requireFree(t, &m)
 }
 
-// TestMutexWakesOne: a release wakes no second waiter, but a handover does.
+// TestMutexWakesOne: while a waiter is on its way, a release wakes no other, and a handover is to it.
 func TestMutexWakesOne(t *testing.T) {
-	for _, due := range []bool{false, true} {
+	for due, want := range map[bool]uint32{false: mutexWoken + 2*mutexWaiting, true: mutexHeld + mutexWaiting} {
 		var m Mutex
 		m.Lock()
 		served := waiters(t, &m, 2, m.Unlock)
-		m.state.Add(mutexWoken) // as if a third one was on its way
+		w := m.first
+		m.state.Add(mutexWoken)
 		m.release(due)
-		if due {
-			until(t, func() bool { return m.state.Load() == mutexWoken+mutexWaiting })
+		if s := m.state.Load(); s != want || (m.first == w) == due {
+			t.Errorf("due=%t: state after the release is %#x, want %#x; first is the woken waiter: %t", due, s, want, m.first == w)
 		}
-		if s, want := m.state.Load(), map[bool]uint32{false: mutexWoken + 2*mutexWaiting, true: mutexWoken + mutexWaiting}[due]; s != want {
-			t.Errorf("due=%t: state after the release is %#x, want %#x", due, s, want)
+		w.parker.Unpark()
+		if order := served(); !slices.Equal(order, []int{0, 1}) {
+			t.Errorf("due=%t: served in the order %v, want 0, 1", due, order)
 		}
-		if m.pass() { // the third one gives up
-			m.Unlock()
-		}
-		served()
 		requireFree(t, &m)
 	}
 }
 
-// TestMutexWokenWaiterStaysFirst: a woken waiter that finds the lock taken goes to the front.
+// TestMutexWokenWaiterStaysFirst: a woken waiter that finds the lock taken stays the first.
 func TestMutexWokenWaiterStaysFirst(t *testing.T) {
 	var m Mutex
 	m.Lock()
 	served := waiters(t, &m, 3, m.Unlock)
 	w := m.first
-	w.since, w.wakes = -time.Hour, mutexWakes
-	// The woken waiter joins again: these are its steps and the release before.
-	m.state.Add(mutexWoken | mutexQueue)
-	m.remove(w)
-	if !m.join(w, mutexWoken) {
-		t.Fatal("the woken waiter took a lock that is held")
-	}
-	if s := m.state.Load(); s != mutexBusy+3*mutexWaiting || m.first != w {
-		t.Errorf("state %#x, want held with 3 waiters and a handover to come; the woken waiter is first: %t", s, m.first == w)
+	m.state.Add(mutexWoken)
+	w.parker.Unpark()
+	until(t, func() bool { return m.state.Load() == mutexHeld+3*mutexWaiting })
+	if m.first != w {
+		t.Error("the woken waiter is not the first")
 	}
 	m.Unlock()
 	if got := served(); !slices.Equal(got, []int{0, 1, 2}) {
@@ -131,24 +125,24 @@ func TestMutexWokenWaiterStaysFirst(t *testing.T) {
 	requireFree(t, &m)
 }
 
-// TestMutexLeave takes each of three waiters out of the list once.
-func TestMutexLeave(t *testing.T) {
+// TestMutexGiveUp takes each of three waiters out of the list.
+func TestMutexGiveUp(t *testing.T) {
 	for i := range 3 {
 		var m Mutex
 		m.state.Store(mutexHeld)
 		ws := []*mutexWaiter{{}, {}, {}}
 		for _, w := range ws {
-			m.join(w, 0)
+			m.join(w)
 		}
-		if !m.leave(ws[i]) || m.leave(ws[i]) {
-			t.Errorf("waiter %d: the first leave must take it out of the list, the second must not", i)
+		if m.giveUp(ws[i]) {
+			t.Errorf("waiter %d gives up and has the lock", i)
 		}
 		ws = slices.Delete(ws, i, i+1)
 		if s := m.state.Load(); s != mutexHeld+2*mutexWaiting {
 			t.Errorf("waiter %d left: state %#x, want held with 2 waiters", i, s)
 		}
 		for _, w := range ws {
-			if m.first != w || !m.leave(w) {
+			if m.first != w || m.giveUp(w) {
 				t.Errorf("waiter %d left: the others are out of order", i)
 			}
 		}
@@ -157,43 +151,31 @@ func TestMutexLeave(t *testing.T) {
 	}
 }
 
-// TestMutexAwaitsPermit: a cancelled waiter takes the permit that is on its way.
+// TestMutexAwaitsPermit: a cancelled waiter that was woken takes its permit. Then it takes the
+// lock if that is free, since no other waiter is woken, and leaves it otherwise.
 func TestMutexAwaitsPermit(t *testing.T) {
-	var m Mutex
-	m.Lock()
-	done, returned := make(chan struct{}), make(chan bool)
-	go func() { returned <- m.lockSlow(done) }()
-	until(t, func() bool { return m.state.Load() == mutexHeld+mutexWaiting })
-	m.state.Add(mutexWoken | mutexQueue)
-	w := m.first
-	close(done)
-	m.remove(w)
-	select {
-	case <-returned:
-		t.Fatal("the waiter returned before its permit came")
-	case <-time.After(20 * time.Millisecond):
-	}
-	w.parker.Unpark()
-	if <-returned {
-		t.Error("the waiter took a lock that is held")
-	}
-	m.Unlock()
-	requireFree(t, &m)
-}
-
-// TestMutexWokenWaiterGivesUp: a cancelled woken waiter takes a free lock: no other is woken.
-func TestMutexWokenWaiterGivesUp(t *testing.T) {
-	for _, test := range []struct {
-		before, after uint32
-		took          bool
-	}{
-		{mutexWoken + mutexWaiting, mutexHeld + mutexWaiting, true},
-		{mutexHeld + mutexWoken + mutexWaiting, mutexHeld + mutexWaiting, false},
-	} {
+	for _, free := range []bool{false, true} {
 		var m Mutex
-		m.state.Store(test.before)
-		if took := m.pass(); took != test.took || m.state.Load()&^mutexHandover != test.after {
-			t.Errorf("state %#x: took the lock: %t, and left %#x, want %t and %#x", test.before, took, m.state.Load(), test.took, test.after)
+		m.Lock()
+		done, returned := make(chan struct{}), make(chan bool)
+		go func() { returned <- m.lockSlow(done) }()
+		until(t, func() bool { return m.state.Load() == mutexHeld+mutexWaiting })
+		m.state.Add(mutexWoken)
+		w := m.first
+		if free {
+			m.Unlock()
 		}
+		close(done)
+		select {
+		case <-returned:
+			t.Fatal("the waiter returned before its permit came")
+		case <-time.After(20 * time.Millisecond):
+		}
+		w.parker.Unpark()
+		if took := <-returned; took != free || m.state.Load() != mutexHeld {
+			t.Errorf("free=%t: took the lock: %t, state %#x, want held", free, took, m.state.Load())
+		}
+		m.Unlock()
+		requireFree(t, &m)
 	}
 }

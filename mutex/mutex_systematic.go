@@ -19,9 +19,6 @@ func (m *Mutex) handoverDue(uint32) bool {
 
 func mutexNow() time.Duration { return 0 }
 
-// late is true unless handovers are rare.
-func (w *mutexWaiter) late() bool { return mutexHandovers <= 2 }
-
 // newMutexWaiter pools none: schedules must not depend on each other.
 func newMutexWaiter() *mutexWaiter { return &mutexWaiter{parker: atomics.NewParker()} }
 

@@ -43,7 +43,7 @@ func TestSystematicMutexGivesUp(t *testing.T) {
 					}
 					p.Workers = append(p.Workers, func(w *explore.Worker) {
 						for range max(1, 2-i) {
-							if m.take(0) || m.lockSlow(done) {
+							if m.TryLock() || m.lockSlow(done) {
 								w.Enter()
 								w.Leave()
 								m.Unlock()

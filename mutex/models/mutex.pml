@@ -1,11 +1,11 @@
 /*
  * Mutex, as in mutex.go. Every change of its state is a read-modify-write instruction, so
- * one order of all steps is assumed. A waiter's clock and the lock's are any: a handover
- * may be due at each acquisition, and a woken waiter may be late or not.
+ * one order of all steps is assumed. The lock's clock is any: a handover may be due at each
+ * acquisition beside waiters.
  *
  *	TRY         workers may also call TryLock
  *	GIVE_UP=1   a waiter, but not worker 0, may give up at any time
- *	LATE        a waiter that was woken without getting the lock is always late
+ *	DUE         a handover is due at each acquisition beside waiters
  *	STARVATION  the property is that worker 0 gets in; the workers are alike
  *
  * Mutants:
@@ -13,9 +13,11 @@
  *	TAKE_HANDOVER  a goroutine takes the lock between the release and the handover
  *	GIVE_FREE      a handover does not keep the lock held
  *	GIVE_NONE      a handover without waiters does not free the lock
+ *	GIVE_TWICE     a handover to a woken waiter gives it a second permit
+ *	GIVE_WOKEN     a handover to a woken waiter leaves the woken bit set
  *	JOIN_FREE      a waiter joins the list although the lock is free
- *	KEEP_WOKEN     a woken waiter that joins again leaves the woken bit set
- *	NO_PASS        a woken waiter that gives up leaves the woken bit set
+ *	KEEP_WOKEN     a woken waiter that sleeps again leaves the woken bit set
+ *	LEAVE_WOKEN    a woken waiter that gives up leaves the list at once
  *	DROP_PERMIT    a waiter that gives up ignores the lock that it was given
  *	NO_QUEUE       a waiter that gives up changes the list without the queue bit
  *	LOOK_ONCE      a release does not look again after it waited for the queue bit
@@ -28,7 +30,6 @@ bit held, woken, queue, handover;
 byte waiting;         /* the waiters that the state counts */
 byte list[N], length; /* their numbers, the longest waiter first */
 bit permit[N];        /* of a parker */
-bit granted[N];
 byte inside;          /* workers that hold the lock */
 
 #ifdef STARVATION
@@ -46,16 +47,11 @@ ltl starvation { [] (wants -> <> !wants) }
 #endif
 #define toWake (waiting > 0 && free && !handover && !woken)
 
-/* busy is when a waiter may join. late is when it must ask for a handover. */
+/* busy is when a waiter may join. */
 #ifdef JOIN_FREE
 #define busy true
 #else
 #define busy (!free)
-#endif
-#ifdef LATE
-#define late turn
-#else
-#define late false
 #endif
 
 inline enter() {
@@ -69,32 +65,15 @@ inline enter() {
 /* take is the CompareAndSwap of a take that succeeds. */
 inline take() {
 	held = 1;
-	woken = (turn -> 0 : woken);
-	turn = 0;
 	due = waiting > 0;
 	enter()
 }
 
-/* join is the CompareAndSwap of a join, before the change of the list. */
-inline join() {
-	queue = 1;
-	waiting++;
-#ifndef KEEP_WOKEN
-	woken = (turn -> 0 : woken)
-#endif
-}
-
-/* insert puts the worker at the end of the list, or at its front. */
-inline insert(front) {
+/* insert puts the worker at the end of the list. */
+inline insert() {
 	assert(length < N);
-	k = length;
-	do
-	:: front && k > 0 -> list[k] = list[k - 1]; k--
-	:: else -> break
-	od;
-	list[k] = _pid;
-	length++;
-	k = 0
+	list[length] = _pid;
+	length++
 }
 
 /* drop takes waiter p out of the list. What is left behind is set to 0: states
@@ -123,61 +102,71 @@ inline wake() {
 
 active [N] proctype Worker() {
 	byte k, first;
-	bit turn; /* it is the woken waiter */
-	bit due, hand, found;
+	bit due, hand, found, quits;
 	do
 	:: COME;
 		if
 		:: d_step { !held && !woken && !queue && !handover && waiting == 0 -> take() }; goto locked
 		:: skip
 		fi;
-again:
 		if
 		:: d_step { free -> take() }; goto taken
-		:: d_step { busy && !queue && !late -> join() }
-		:: d_step { busy && !queue && turn -> join(); handover = 1 }
+		:: d_step { busy && !queue -> queue = 1; waiting++ }
 		fi;
-		d_step { granted[_pid] = 0; insert(turn); turn = 0 };
+		d_step { insert() };
 		queue = 0;
+sleep:
 		if
-		:: d_step { permit[_pid] -> permit[_pid] = 0; turn = !granted[_pid] };
-			if
-			:: d_step { !turn -> enter() }; goto locked
-			:: turn -> goto again
-			fi
+		:: d_step { permit[_pid] -> permit[_pid] = 0 }
 #ifdef GIVE_UP
-		:: _pid >= GIVE_UP;
+		:: _pid >= GIVE_UP || quits;
+			quits = 1;
 #ifndef NO_QUEUE
 			d_step { !queue -> queue = 1 };
 #endif
+#ifdef LEAVE_WOKEN
 			d_step { drop(_pid) };
+#else
+			d_step {
+				if
+				:: !woken || list[0] != _pid -> drop(_pid)
+				:: else
+				fi
+			};
+#endif
 			if
-			:: found -> d_step { found = 0; queue = 0; waiting-- }; goto left
+			:: found -> d_step { found = 0; quits = 0; queue = 0; waiting-- }; goto left
 			:: else -> queue = 0
 			fi;
-			d_step { permit[_pid] -> permit[_pid] = 0; turn = !granted[_pid] };
-			if
+			d_step { permit[_pid] -> permit[_pid] = 0 };
 #ifdef DROP_PERMIT
-			:: !turn -> goto left
-#else
-			:: d_step { !turn -> enter() }; goto locked
-#endif
-			:: turn ->
-				if
-				:: d_step { free -> take() }; goto taken
-#ifdef NO_PASS
-				:: d_step { !free -> turn = 0 }; goto left
-#else
-				:: d_step { !free -> turn = 0; woken = 0 }; goto left
-#endif
-				fi
+			if
+			:: !woken -> quits = 0; goto left
+			:: else
 			fi
+#endif
+#endif
+		fi;
+		if
+		:: d_step { !woken -> enter() }; quits = 0; goto locked
+		:: d_step { woken && !queue && free -> held = 1; queue = 1; enter() };
+			d_step { drop(_pid); assert(found); found = 0 };
+			d_step { queue = 0; waiting--; woken = 0; quits = 0 };
+			goto locked
+#ifdef KEEP_WOKEN
+		:: woken && !queue && !free; goto sleep
+#else
+		:: d_step { woken && !queue && !free -> woken = 0 }; goto sleep
 #endif
 		fi;
 taken:
 		if
 		:: due -> handover = 1
+#ifdef DUE
+		:: !due
+#else
 		:: skip
+#endif
 		fi;
 		due = 0;
 locked:
@@ -203,15 +192,27 @@ locked:
 					held = 1
 #endif
 				};
-				d_step { first = list[0]; granted[first] = 1; drop(first); found = 0 };
+				hand = woken;
+				d_step { first = list[0]; drop(first); found = 0 };
+#ifdef GIVE_WOKEN
 				d_step { queue = 0; waiting-- };
-				wake()
+#else
+				d_step { queue = 0; waiting--; woken = 0 };
+#endif
+				if
+#ifndef GIVE_TWICE
+				:: hand -> d_step { hand = 0; first = 0 }
+				:: else ->
+#else
+				:: true -> hand = 0;
+#endif
+					wake()
+				fi
 			fi
 		:: d_step { !hand && due -> due = 0 };
 			if
 			:: d_step { toWake && !queue -> woken = 1; queue = 1 };
-				d_step { first = list[0]; drop(first); found = 0 };
-				d_step { queue = 0; waiting-- };
+				d_step { first = list[0]; queue = 0 };
 				wake()
 			:: !toWake
 #ifdef LOOK_ONCE
@@ -224,7 +225,7 @@ locked:
 left:		skip
 #endif
 #ifdef TRY
-	:: d_step { free -> turn = 0; take() }; goto taken
+	:: d_step { free -> take() }; goto taken
 	:: !free
 #endif
 	:: break
