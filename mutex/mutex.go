@@ -20,7 +20,7 @@ import (
 // has. This lock has no such mode, so n waiters wait for 1 ms (or n times 15 µs, or 20 times
 // their handovers, if that is more) and n critical sections, apart from the delays of the
 // scheduler. If other programs use the processors, sync.Mutex hardly hands over, and may be a
-// sixth faster. If goroutines are locked to threads, a handover is a switch of threads: then
+// third faster. If goroutines are locked to threads, a handover is a switch of threads: then
 // handovers are rare.
 //
 // A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a channel, which costs
