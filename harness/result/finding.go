@@ -5,8 +5,6 @@ import (
 	"math"
 	"strconv"
 	"time"
-
-	"locklab/internal/machine"
 )
 
 // A Finding is the outcome of one experiment about the hardware. Like a [Result] it
@@ -21,11 +19,11 @@ type Finding struct {
 	Elapsed     time.Duration `json:"elapsed"`               // ns
 	Interrupted bool          `json:"interrupted,omitempty"` // it ended early: the figures cover only the finished part
 
-	Answer   string            `json:"answer"` // a sentence or two, computed from the tables
-	Tables   []Table           `json:"tables,omitempty"`
-	Listing  string            `json:"listing,omitempty"` // preformatted text, such as machine instructions
-	Notes    []string          `json:"notes,omitempty"`   // conditions and limits
-	Warnings []machine.Warning `json:"warnings,omitempty"`
+	Answer   string    `json:"answer"` // a sentence or two, computed from the tables
+	Tables   []Table   `json:"tables,omitempty"`
+	Listing  string    `json:"listing,omitempty"` // preformatted text, such as machine instructions
+	Notes    []string  `json:"notes,omitempty"`   // conditions and limits
+	Warnings []Warning `json:"warnings,omitempty"`
 }
 
 // A Table has one cell for each column in each row.

@@ -7,7 +7,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
-	"locklab/internal/machine"
 )
 
 // A Lock is the part of a Variant in a Result, so that a file can be drawn after its lock
@@ -122,7 +121,7 @@ type Result struct {
 	// Servers is the cost to the servers; nil for local locks and if unknown.
 	Servers *ServerCost `json:"servers,omitempty"`
 
-	Noise *machine.Noise `json:"noise,omitempty"` // disturbances of the machine in the window; nil if not measured
+	Noise *Noise `json:"noise,omitempty"` // disturbances of the machine in the window; nil if not measured
 
 	// Retries describes, in a line each, earlier processes that were killed from outside.
 	Retries []string `json:"retries,omitempty"`
@@ -131,7 +130,7 @@ type Result struct {
 	Blocks *Blocks `json:"blocks,omitempty"`
 
 	Violations []oracle.Violation `json:"violations,omitempty"`
-	Warnings   []machine.Warning  `json:"warnings,omitempty"`
+	Warnings   []Warning          `json:"warnings,omitempty"`
 }
 
 // Blocks are short windows in which the locks of a workload took turns in one process, in an

@@ -18,6 +18,13 @@ import (
 // greater one.
 const Schema = 1
 
+// What the lab measures of the machine, under names that other modules can use.
+type (
+	Environment = machine.Environment
+	Noise       = machine.Noise
+	Warning     = machine.Warning
+)
+
 // A Manifest describes the origin of the results of a run.
 // It has one field for each key of manifest.json.
 type Manifest struct {
@@ -62,10 +69,10 @@ type Manifest struct {
 	// Interrupted is true if the run ended before its last round.
 	Interrupted bool `json:"interrupted,omitempty"`
 
-	Machine  machine.Environment `json:"machine"`
-	Overhead Overhead            `json:"overhead,omitzero"` // of the lab in an acquisition of a local lock
-	Versions map[string]string   `json:"versions"`          // "redis", "zookeeper", and each module the lab was built with
-	Sites    []Site              `json:"sites,omitempty"`   // the servers of the run
+	Machine  Environment       `json:"machine"`
+	Overhead Overhead          `json:"overhead,omitzero"` // of the lab in an acquisition of a local lock
+	Versions map[string]string `json:"versions"`          // "redis", "zookeeper", and each module the lab was built with
+	Sites    []Site            `json:"sites,omitempty"`   // the servers of the run
 
 	// Sections is the time of one change of each section's data without a lock, in ns.
 	Sections map[harness.Section]float64 `json:"sections,omitempty"`
@@ -74,9 +81,9 @@ type Manifest struct {
 	// are found, there are no results, and the rounds, cases and windows are provisional.
 	Saturations []Saturation `json:"knees,omitempty"`
 
-	Skipped  []Skip            `json:"skipped,omitempty"`
-	Lost     []Loss            `json:"lost,omitempty"`     // planned, without a result
-	Warnings []machine.Warning `json:"warnings,omitempty"` // of the machine and of the run as a whole
+	Skipped  []Skip    `json:"skipped,omitempty"`
+	Lost     []Loss    `json:"lost,omitempty"`     // planned, without a result
+	Warnings []Warning `json:"warnings,omitempty"` // of the machine and of the run as a whole
 }
 
 // Overhead is the cost of the lab to a worker, in ns per acquisition, with a lock that
