@@ -79,3 +79,21 @@ func TestMutexDemandsHandover(t *testing.T) {
 		}
 	}
 }
+
+// TestRWMutexForgets: a collision for each 32 writers makes no slots, and one for each 31 does.
+func TestRWMutexForgets(t *testing.T) {
+	for writers, want := range map[int]bool{rwCollision: false, rwCollision - 1: true} {
+		var l RWMutex
+		for range rwCollisions {
+			l.collide()
+			for range writers {
+				l.Lock()
+				//lint:ignore SA2001 only that a writer came matters
+				l.Unlock()
+			}
+		}
+		if made := l.slots != nil; made != want {
+			t.Errorf("a collision for each %d writers makes slots: %t, want %t", writers, made, want)
+		}
+	}
+}

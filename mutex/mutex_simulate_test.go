@@ -140,8 +140,8 @@ func (m *syncMutexModel) signal() {
 //
 //	go test -tags systematic,simulate -run RWMutexSimulated -v ./mutex
 func TestRWMutexSimulated(t *testing.T) {
-	defer func(n int, c uint32) { rwSlotCount, rwCollisions = n, c }(rwSlotCount, rwCollisions)
-	rwCollisions = 64
+	defer func(n int, c, most uint32) { rwSlotCount, rwCollision, rwCollisions = n, c, most }(rwSlotCount, rwCollision, rwCollisions)
+	rwCollision, rwCollisions = 32, 64*32
 	for _, at := range []struct {
 		machine string
 		workers int

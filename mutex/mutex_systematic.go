@@ -27,6 +27,7 @@ func (m *Mutex) putOff(time.Duration) {}
 func (w *mutexWaiter) free() {}
 
 var (
+	rwCollision  uint32 = 1
 	rwCollisions uint32 = 1
 	rwLosses     uint8  = 1
 	rwSlotCount         = 2

@@ -16,10 +16,12 @@ import (
 //
 // # Trade-offs
 //
-// Readers count themselves in the word that holds the writer bit, the first slot. After some
-// collisions on it the lock allocates slots, four cache lines for each processor, up to 64, and
-// readers count themselves there. Then reading gets faster with every processor, but a writer
-// reads all slots. The slots stay. If most acquisitions write, [Mutex] is faster.
+// Readers count themselves in the word that holds the writer bit, the first slot. If many
+// collide on it, more than one for each 32 writers, the lock allocates slots, four cache lines
+// for each processor, up to 64, and readers count themselves there. Then reading gets faster
+// with every processor, but a writer reads all slots. The slots stay. Without slots, a reader
+// that meets a writer sleeps at once; with slots, writers are rare, and it polls before. If most
+// acquisitions write, [Mutex] is faster.
 //
 // Only the sum of the slots counts, so a reader may leave on another slot than it entered on,
 // and needs no handle.
@@ -65,7 +67,7 @@ type RWMutex struct {
 	places     atomics.Uint32 // readers counted inside that have yet to run, and may lose their place
 	spread     atomics.Uint32 // 1 if readers use slots: a load of the state would delay its compare-and-swap
 	pending    atomics.Uint32 // if above 0, readers that must leave before the writer wakes
-	collisions atomics.Uint32 // collisions on the first slot
+	collisions atomics.Uint32 // rwCollision for each collision on the first slot, less 1 for each writer
 	waiters    mutexRing      // readers; guarded by rwQueue
 	writer     *mutexWaiter   // the writer that waits for readers
 	slots      []rwSlot       // set before spread
@@ -186,6 +188,11 @@ func (l *RWMutex) LockContext(ctx context.Context) error {
 
 // Unlock releases the lock for the writer. It panics if there is none.
 func (l *RWMutex) Unlock() {
+	if c := l.collisions.Load(); c >= rwCollisions {
+		l.makeSlots()
+	} else if c != 0 {
+		l.collisions.CompareAndSwap(c, c-1)
+	}
 	if s := l.calm(); !l.state.CompareAndSwap(s|rwWriter, s) {
 		l.admit()
 	}
@@ -202,17 +209,21 @@ func (l *RWMutex) calm() uint64 {
 
 func (l *RWMutex) slot() *atomics.Uint32 { return &l.slots[atomics.Lane(len(l.slots))].Uint32 }
 
-// collide counts a collision on the first slot, and makes slots after many unless a writer
-// is inside or waits.
+// collide counts a collision on the first slot. After many it makes slots, or leaves that to
+// the writer.
 func (l *RWMutex) collide() {
-	if l.collisions.Add(1) < rwCollisions || !l.writers.TryLock() {
-		return
+	if l.collisions.Add(rwCollision) >= rwCollisions && l.writers.TryLock() {
+		l.makeSlots()
+		l.writers.Unlock()
 	}
+}
+
+// makeSlots makes slots if there are none. The caller holds l.writers.
+func (l *RWMutex) makeSlots() {
 	if l.slots == nil {
 		l.slots = make([]rwSlot, rwSlots())
 		l.spread.Store(1)
 	}
-	l.writers.Unlock()
 }
 
 // rLockSlow reports whether it took the lock before done was closed.
@@ -220,7 +231,7 @@ func (l *RWMutex) rLockSlow(done <-chan struct{}) bool {
 	if l.takePlace() {
 		return true
 	}
-	for range rwPolls {
+	for range rwPolls * l.spread.Load() {
 		atomics.SpinHint(rwHints)
 		if l.TryRLock() || l.takePlace() {
 			return true

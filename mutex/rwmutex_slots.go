@@ -4,14 +4,19 @@ package mutex
 
 import "runtime"
 
-// rwCollisions is the number of readers' collisions after which a lock makes slots.
-const rwCollisions = 64
+// A collision of readers counts as rwCollision, and each writer takes 1 away. A lock makes slots
+// at rwCollisions. On two processors 99 % of reads make 0.06 to 1 collision for each writer, 95 %
+// at most 0.012.
+const (
+	rwCollision  = 32
+	rwCollisions = 64 * rwCollision
+)
 
 // rwLosses is the number of places that a reader may lose before it keeps one.
 const rwLosses = 255
 
-// rwPolls is the number of a reader's polls before it sleeps: a writer may be inside for
-// nanoseconds.
+// rwPolls is the number of a reader's polls before it sleeps, once there are slots: a writer may
+// be inside for nanoseconds.
 const rwPolls = 6
 
 // rwSlots returns the number of slots: readers choose one by chance, and few should meet.

@@ -26,14 +26,15 @@ func TestRWSlotIsLine(t *testing.T) {
 func TestRWMutexSpreads(t *testing.T) {
 	var l RWMutex
 	l.RLock()
-	for i := range uint32(rwCollisions) {
+	most := int(rwCollisions / rwCollision)
+	for i := range most {
 		if l.slots != nil {
-			t.Fatalf("slots after %d collisions, want %d", i, uint32(rwCollisions))
+			t.Fatalf("slots after %d collisions, want %d", i, most)
 		}
 		l.collide()
 	}
 	if len(l.slots) != rwSlots() || l.spread.Load() != 1 {
-		t.Fatalf("%d slots after %d collisions, spread %d, want %d and 1", len(l.slots), uint32(rwCollisions), l.spread.Load(), rwSlots())
+		t.Fatalf("%d slots after %d collisions, spread %d, want %d and 1", len(l.slots), most, l.spread.Load(), rwSlots())
 	}
 	slots := &l.slots[0]
 	l.collide()
@@ -49,6 +50,25 @@ func TestRWMutexSpreads(t *testing.T) {
 		t.Fatal("a writer beside the first reader")
 	}
 	l.RUnlock() // on another slot than RLock
+	if !l.TryLock() {
+		t.Error("no writer in a free lock")
+	}
+}
+
+// TestRWMutexWriterSpreads: a writer that is inside at the last collision makes the slots.
+func TestRWMutexWriterSpreads(t *testing.T) {
+	var l RWMutex
+	l.Lock()
+	for range rwCollisions / rwCollision {
+		l.collide()
+	}
+	if l.slots != nil {
+		t.Error("a reader made slots beside a writer")
+	}
+	l.Unlock()
+	if l.slots == nil || l.spread.Load() != 1 {
+		t.Errorf("after the writer: %d slots, spread %d, want slots and 1", len(l.slots), l.spread.Load())
+	}
 	if !l.TryLock() {
 		t.Error("no writer in a free lock")
 	}
