@@ -126,7 +126,7 @@ func TestMutexWokenWaiterStaysFirst(t *testing.T) {
 	requireFree(t, &m)
 }
 
-// TestMutexGiveUp takes each of three waiters out of the list, also beside a woken one.
+// TestMutexGiveUp takes each of three waiters out of the list. The second and the third leave while the first is woken.
 func TestMutexGiveUp(t *testing.T) {
 	for i := range 3 {
 		var m Mutex

@@ -218,7 +218,7 @@ func (l *RWMutex) collide() {
 	}
 }
 
-// makeSlots makes slots if there are none. The caller holds l.writers.
+// makeSlots makes the slots once. The caller holds l.writers.
 func (l *RWMutex) makeSlots() {
 	if l.slots == nil {
 		l.slots = make([]rwSlot, rwSlots())
