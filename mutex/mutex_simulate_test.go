@@ -141,7 +141,7 @@ func (m *syncMutexModel) signal() {
 //	go test -tags systematic,simulate -run RWMutexSimulated -v ./mutex
 func TestRWMutexSimulated(t *testing.T) {
 	defer func(n int, c, most uint32) { rwSlotCount, rwCollision, rwCollisions = n, c, most }(rwSlotCount, rwCollision, rwCollisions)
-	rwCollision, rwCollisions = 32, 64*32
+	rwCollision, rwCollisions = 32, 64*32 // soon, since the run is short
 	for _, at := range []struct {
 		machine string
 		workers int

@@ -93,7 +93,10 @@ type rwSlot struct {
 
 // RLock takes the lock as a reader, and waits for a writer if need be. It is not reentrant.
 func (l *RWMutex) RLock() {
-	if (l.spread.Load() != 0 || !l.state.CompareAndSwap(0, rwInside)) && !l.TryRLock() {
+	if l.spread.Load() == 0 && l.state.CompareAndSwap(0, rwInside) {
+		return
+	}
+	if !l.TryRLock() {
 		l.rLockSlow(nil)
 	}
 }
@@ -133,17 +136,19 @@ func (l *RWMutex) TryRLock() bool {
 
 // RUnlock releases the lock for one reader. If there is none it panics, or the next Lock does.
 func (l *RWMutex) RUnlock() {
-	var s uint64
-	if l.spread.Load() != 0 {
-		l.slot().Add(^uint32(0))
-		s = l.state.Load()
-	} else if s = l.state.Add(^uint64(rwInside - 1)); int64(s) < 0 {
-		l.state.Add(rwInside)
-		panic("mutex: RUnlock of an RWMutex without a reader")
+	if l.spread.Load() == 0 {
+		s := l.state.Add(^uint64(rwInside - 1))
+		if s&(rwWriter|1<<63) == 0 {
+			return
+		}
+		if int64(s) < 0 {
+			l.state.Add(rwInside)
+			panic("mutex: RUnlock of an RWMutex without a reader")
+		}
+	} else if l.slot().Add(^uint32(0)); l.state.Load()&rwWriter == 0 {
+		return
 	}
-	if s&rwWriter != 0 {
-		l.left()
-	}
+	l.left()
 }
 
 // RLocker returns a [sync.Locker] whose methods are RLock and RUnlock of l.
@@ -157,7 +162,10 @@ func (l *rwReader) Unlock() { (*RWMutex)(l).RUnlock() }
 // Lock takes the lock as a writer and waits for it if need be.
 func (l *RWMutex) Lock() {
 	l.writers.Lock()
-	if (l.slots != nil || !l.state.CompareAndSwap(0, rwWriter)) && l.shut() != 0 {
+	if l.slots == nil && l.state.CompareAndSwap(0, rwWriter) {
+		return
+	}
+	if l.shut() != 0 {
 		l.drain(nil)
 	}
 }
@@ -188,6 +196,13 @@ func (l *RWMutex) LockContext(ctx context.Context) error {
 
 // Unlock releases the lock for the writer. It panics if there is none.
 func (l *RWMutex) Unlock() {
+	if l.collisions.Load() != 0 || !l.state.CompareAndSwap(rwWriter, 0) {
+		l.unlockSlow()
+	}
+	l.writers.Unlock()
+}
+
+func (l *RWMutex) unlockSlow() {
 	if c := l.collisions.Load(); c >= rwCollisions {
 		l.makeSlots()
 	} else if c != 0 {
@@ -196,7 +211,6 @@ func (l *RWMutex) Unlock() {
 	if s := l.calm(); !l.state.CompareAndSwap(s|rwWriter, s) {
 		l.admit()
 	}
-	l.writers.Unlock()
 }
 
 // calm returns the state without a writer and a list. The caller holds l.writers.
