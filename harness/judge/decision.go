@@ -11,6 +11,9 @@ import (
 // mostlyReads is the percentage of reads from which the default is sync.RWMutex.
 const mostlyReads = 50
 
+// WorthPrice is the least ratio to a lock with fewer prices that is worth more prices.
+const WorthPrice = 1.25
+
 // A Rule is the reason for a recommendation, or for its absence.
 type Rule string
 
@@ -41,7 +44,8 @@ type Decision struct {
 	Over    string `json:"over"`
 	Gain    *Ratio `json:"gain"`
 
-	Ties   []string `json:"ties"`   // locks that are not significantly slower than Use
+	Ties   []string `json:"ties"`   // locks that are not significantly slower than Use, less Dearer
+	Dearer []string `json:"dearer"` // locks with more prices, faster than Use by more than the tolerance; see WorthPrice
 	Locks  int      `json:"locks"`  // compared
 	Rounds int      `json:"rounds"` // least number in a comparison
 	Needed int      `json:"needed"` // rounds for an interval
@@ -186,13 +190,13 @@ func (s Situation) DefaultLock() string {
 }
 
 // cheapest returns the first lock of pool with the least burden, compared with base, among those
-// that no lock of pool is shown to beat by more than the tolerance.
+// that no lock of pool is shown to beat by WorthPrice.
 func (s Situation) cheapest(pool []candidate, base candidate) candidate {
 	best, fewest := pool[0], burden(s.prices(pool[0], base))
 	for _, x := range pool[1:] {
 		beaten := slices.ContainsFunc(pool, func(y candidate) bool {
 			r := s.versus(y, x)
-			return y.Series != x.Series && r != nil && r.Lo > 1+s.tolerance()
+			return y.Series != x.Series && r != nil && r.Lo > WorthPrice
 		})
 		if n := burden(s.prices(x, base)); n < fewest && !beaten {
 			best, fewest = x, n
@@ -221,7 +225,11 @@ func (d *Decision) choose(s Situation, use candidate, pool []candidate) {
 		if x.Series == use.Series || d.Rule == BySpeed && x.Lock.Name == d.Default {
 			continue // the default is significantly slower
 		}
-		if r := s.versus(x, use); r != nil && r.Reading != Slower && r.Reading != TooFew {
+		switch r := s.versus(x, use); {
+		case r == nil || r.Reading == Slower || r.Reading == TooFew:
+		case d.Default != "" && r.Lo > 1+s.tolerance():
+			d.Dearer = append(d.Dearer, x.Lock.Name)
+		default:
 			d.Ties = append(d.Ties, x.Lock.Name)
 		}
 	}

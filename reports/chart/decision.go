@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"locklab/harness/judge"
@@ -43,8 +44,11 @@ func Why(d judge.Decision) string {
 }
 
 func unbeaten(d judge.Decision) string {
-	if d.Gain != nil && (d.Gain.Reading == judge.Faster || d.Gain.Reading == judge.Equivalent) {
+	if d.Gain != nil && d.Gain.Reading == judge.Equivalent {
 		return fmt.Sprintf("%s is %s as fast, which is within the tolerance", d.Fastest, GainText(d.Gain))
+	}
+	if d.Gain != nil && d.Gain.Reading == judge.Faster {
+		return fmt.Sprintf("%s is %s as fast, which may be within the tolerance", d.Fastest, GainText(d.Gain))
 	}
 	if d.Locks == 2 {
 		return "the other lock is not significantly faster by more than the tolerance"
@@ -69,13 +73,17 @@ func faster(d judge.Decision) string {
 	return text
 }
 
-func ties(d judge.Decision) string {
-	if len(d.Ties) == 0 {
-		return ""
+func ties(d judge.Decision) (text string) {
+	if len(d.Dearer) > 0 {
+		text = fmt.Sprintf("; faster at a higher price, but not shown to be %gx as fast: ", judge.WorthPrice) + numfmt.List(d.Dearer, mostNames)
 	}
-	text := "; not significantly slower: "
-	if d.Class == nil {
-		text = "; not shown to differ by more than the tolerance: "
+	switch {
+	case len(d.Ties) == 0:
+		return text
+	case d.Class == nil:
+		text += "; not shown to differ by more than the tolerance: "
+	default:
+		text += "; not significantly slower: "
 	}
 	return text + numfmt.List(d.Ties, mostNames)
 }
@@ -87,7 +95,8 @@ func GainText(r *judge.Ratio) string {
 	return fmt.Sprintf(f+"x ("+f+"–"+f+")", r.Median, r.Lo, r.Hi)
 }
 
-// PriceTexts returns the prices of d, with or without their figures.
+// PriceTexts returns the prices of d, with or without their figures. Without them a lock is
+// unfair if its longest wait is a price, since Jain's index varies more.
 func PriceTexts(d judge.Decision, figures bool) (out []string) {
 	formats := map[judge.PriceKind]struct {
 		text   string
@@ -106,7 +115,7 @@ func PriceTexts(d judge.Decision, figures bool) (out []string) {
 			out = append(out, f.text)
 		case figures:
 			out = append(out, fmt.Sprintf(f.text, f.format(p.Own.Value), f.format(p.Default.Value)))
-		case p.Kind == judge.Unfair:
+		case p.Kind != judge.Costs && !slices.Contains(out, "unfair"):
 			out = append(out, "unfair")
 		}
 	}

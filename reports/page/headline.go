@@ -18,10 +18,13 @@ type fragment struct {
 }
 
 // headline returns the answer, a sentence each on local and distributed locks, without
-// figures, so another run with the same decisions has the same.
-func headline(ds []judge.Decision) (out []fragment) {
+// figures, so another run with the same decisions has the same. A poor run decides only on the
+// strongest class: noise changes its comparisons of classes.
+func headline(ds []judge.Decision, poor bool) (out []fragment) {
 	for _, remote := range []bool{false, true} {
-		mine := slices.DeleteFunc(slices.Clone(ds), func(d judge.Decision) bool { return d.Situation.Distributed() != remote })
+		mine := slices.DeleteFunc(slices.Clone(ds), func(d judge.Decision) bool {
+			return d.Situation.Distributed() != remote || poor && remote && d.Over != ""
+		})
 		if len(mine) > 0 {
 			out = append(out, sentenceOn(mine, remote)...)
 		}
@@ -29,8 +32,10 @@ func headline(ds []judge.Decision) (out []fragment) {
 	return out
 }
 
-// Headline returns the headline of the report of a run with the decisions ds.
-func Headline(ds []judge.Decision) string { return plainText(headline(ds)) }
+func plainHeadline(run *result.Run) string {
+	ds := judge.Decisions(run)
+	return plainText(headline(ds, judge.QualityOf(run, ds).Grade == judge.Poor))
+}
 
 func sentenceOn(ds []judge.Decision, remote bool) (out []fragment) {
 	add := func(text string) { out = append(out, fragment{Text: text}) }
@@ -115,7 +120,7 @@ func when(s judge.Situation) string {
 	case judge.Read:
 		text = "if most acquisitions only read"
 	case judge.Held:
-		text = "if it is held long, " + text
+		text = strings.Replace("for long sections "+text, " "+degreeWords[judge.Oversubscribed].when, "", 1)
 	}
 	if servers := s.Group().Deployment(); servers != "" {
 		text += " on " + servers
@@ -209,9 +214,9 @@ func tolerances(c result.Class) (out []sign) {
 func ruleText(m result.Manifest) string {
 	return fmt.Sprintf("All correct locks compete: ours, those of the standard library and those of other people. Each is compared with the baseline by the ratio of their rates in the same round, so that noise which slows down a whole round cancels. "+
 		"The intervals are of the paired t-test on logarithms; all of one column hold together with 95 %% confidence (Bonferroni, over the comparisons with the baseline and with the fastest lock). "+
-		"Inside a process the recommendation is the default (sync.Mutex, or sync.RWMutex for mostly readers), unless another lock is significantly faster by more than the tolerance of %s; then it is the fastest one, with its price. "+
+		"Inside a process the recommendation is the default (sync.Mutex, or sync.RWMutex for mostly readers), unless another lock is significantly faster by more than the tolerance of %s; then it is the fastest one, with its price, or one with fewer prices unless another is shown to be %gx as fast. "+
 		"Between processes locks are compared within their class of guarantees, which comes from the failure scenarios and not from claims; the fastest of the strongest class comes first, and a weaker class only if it is significantly faster. Of locks within the tolerance of the fastest, of which none is significantly slower, the simplest is named. "+
-		"Contended distributed locks are ranked by handovers per second, because an owner that takes its lock back at once serves nobody else.", numfmt.Percent(100*m.PracticalMargin()))
+		"Contended distributed locks are ranked by handovers per second, because an owner that takes its lock back at once serves nobody else.", numfmt.Percent(100*m.PracticalMargin()), judge.WorthPrice)
 }
 
 // An excluded lock cannot be recommended, for Reason.

@@ -23,7 +23,7 @@ func blocking(name string, rate float64) synthetic.Model {
 	return m
 }
 
-func headlineOf(run *result.Run) string { return numfmt.Plain(Headline(judge.Decisions(run))) }
+func headlineOf(run *result.Run) string { return numfmt.Plain(plainHeadline(run)) }
 
 func TestHeadline(t *testing.T) {
 	mutex := blocking("sync-mutex", 1e6)
@@ -82,6 +82,12 @@ func TestHeadlineOnClasses(t *testing.T) {
 	if text := rows[0].Tolerates; !slices.ContainsFunc(text, func(x sign) bool { return x.Text == "failover (200 tries)" && x.Mark == "✓" }) {
 		t.Errorf("tolerates %+v, want the number of tries", text)
 	}
+	for _, r := range run.Results {
+		r.Warnings = []machine.Warning{{Kind: "steal"}}
+	}
+	if poor := headlineOf(run); strings.Contains(poor, "quick") {
+		t.Errorf("a poor run: %q, want the strongest class alone", poor)
+	}
 }
 
 // TestTickNeedsTries: a tick needs 59 clean tries of each scenario, a bound of 5 %.
@@ -126,6 +132,7 @@ func TestWhy(t *testing.T) {
 		"the default; near is 1.03x (1.03–1.03) as fast, which is within the tolerance (10 rounds)":      {steady(mutex), steady(blocking("near", 1.03e6))},
 		"sync-mutex, the default; not shown to differ by more than the tolerance: fast (10 rounds)":      {mutex, unfair, blocking("also", 1.98e6)},
 		"each worker needs a handle; not shown to differ by more than the tolerance: fast (10 rounds)":   {mutex, unfair, synthetic.With(blocking("also", 1.98e6), func(m *synthetic.Model) { m.Lock.Traits.Handles = true })},
+		"faster at a higher price, but not shown to be 1.25x as fast: fast (10 rounds)":                  {steady(mutex), steady(unfair), steady(blocking("also", 1.8e6))},
 		", the default, but unfair (Jain ": {mutex, unfair},
 	} {
 		rows := answers(judge.Decisions(synthetic.Run(5, 10, 2, []int{8}, models...)))

@@ -144,7 +144,7 @@ func (q quality) Good() bool {
 }
 
 func (q quality) headline(ds []judge.Decision) []fragment {
-	out := headline(ds)
+	out := headline(ds, q.Grade == judge.Poor)
 	if len(out) > 0 && q.Grade == judge.Poor {
 		out = append([]fragment{{Text: "Provisional, because the run quality is poor: "}}, out...)
 	}

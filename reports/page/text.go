@@ -96,7 +96,7 @@ func WriteAgreement(out io.Writer, runs []*result.Run, least float64) (agree boo
 	}
 	lead := judge.Row{Situation: "headline"}
 	for _, run := range runs {
-		lead.Choices = append(lead.Choices, Headline(judge.Decisions(run)))
+		lead.Choices = append(lead.Choices, plainHeadline(run))
 	}
 	t := table.New(out, "situation", "workers", "workload", "agree", "chosen")
 	failed := false
