@@ -60,11 +60,11 @@ func Accuracy(m *Machine, lock string) string {
 	case all == nil || err != nil || !reflect.DeepEqual(m, named):
 		return "No lock measured on such a machine is set beside the model; " + elsewhere + "."
 	case like != nil:
-		return fmt.Sprintf("%s off by a factor of %.2f (%.2f to %.2f of what was measured) for locks like %s on such a machine, %d to %d workers, %s.",
-			cmp.Or(beware(like, "typically"), "Typically"), like.Typical, like.Least, like.Most, lock, like.From, like.To, basis(m))
+		return fmt.Sprintf("%s off by a factor of %.2f (%.2f to %.2f of what was measured) for locks like it on such a machine, %d to %d workers, %s.",
+			cmp.Or(beware(like, "typically"), "Typically"), like.Typical, like.Least, like.Most, like.From, like.To, basis(m))
 	}
-	return fmt.Sprintf("%s lock like %s was measured on such a machine; those that were are typically off by a factor of %.2f (%.2f to %.2f of what was measured), %d to %d workers, %s.",
-		cmp.Or(beware(all, "no"), "No"), lock, all.Typical, all.Least, all.Most, all.From, all.To, basis(m))
+	return fmt.Sprintf("%s lock like it was measured on such a machine; those that were are typically off by a factor of %.2f (%.2f to %.2f of what was measured), %d to %d workers, %s.",
+		cmp.Or(beware(all, "no"), "No"), all.Typical, all.Least, all.Most, all.From, all.To, basis(m))
 }
 
 func beware(r *ValidationRecord, word string) string {

@@ -142,7 +142,7 @@ func (r *ranking) setMarks() {
 			{name == r.first.Use, "chosen", draw.Star{}},
 			{name == r.DefaultLock(), "default", vgdraw.BoxGlyph{}},
 			{i == peer, "best peer", vgdraw.PyramidGlyph{}},
-			{slices.Contains(r.first.Ties, name), "not slower", nil},
+			{slices.Contains(r.first.Ties, name), "not significantly slower", nil},
 			{slices.Contains(r.first.Dearer, name), "faster at a higher price", nil},
 			{slices.ContainsFunc(r.decisions, weaker), "tolerates less", nil},
 		} {

@@ -332,7 +332,7 @@ func TestRanking(t *testing.T) {
 		want  []string
 	}{
 		{run, chart.RankingLocal, []string{"epsilon (historical) –", "beta chosen", "gamma –", "sync-mutex default", "delta –", "alpha –"}},
-		{odd, chart.RankingLocal, []string{"epsilon (historical) –", "beta chosen", "gamma –", "sync-mutex default", "delta –", "alpha not slower"}},
+		{odd, chart.RankingLocal, []string{"epsilon (historical) –", "beta chosen", "gamma –", "sync-mutex default", "delta –", "alpha not significantly slower"}},
 		{run, chart.RankingRemote, []string{"lost chosen", "queue –", "redsync best peer", "rueidis –", "poll –"}},
 	} {
 		var got []string
