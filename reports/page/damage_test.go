@@ -148,7 +148,7 @@ func FuzzCharts(f *testing.F) {
 	})
 }
 
-var unformattedRE = regexp.MustCompile(`.{0,120}(NaN|\bInf\b|%!|ZgotmplZ|<no value>|<script).{0,40}`)
+var unformattedRE = regexp.MustCompile(`(NaN|\bInf\b|%!|ZgotmplZ|<no value>|<script).{0,80}`)
 
-// findUnformatted returns the surroundings of an invalid number or markup in text, or "".
+// findUnformatted returns an invalid number or markup in text and the text after it, or "".
 func findUnformatted(text string) string { return unformattedRE.FindString(text) }
