@@ -11,8 +11,12 @@ import (
 // mostlyReads is the percentage of reads from which the default is sync.RWMutex.
 const mostlyReads = 50
 
-// WorthPrice is the least ratio to a lock with fewer prices that is worth more prices.
-const WorthPrice = 1.25
+// WorthPrice is the least ratio to a lock with fewer prices that is worth more prices. A lock is
+// not chosen for its fewer prices if its estimate is farBehind the fastest lock.
+const (
+	WorthPrice = 1.25
+	farBehind  = 1.5
+)
 
 // A Rule is the reason for a recommendation, or for its absence.
 type Rule string
@@ -37,8 +41,8 @@ type Decision struct {
 	// locks, and if it was not measured.
 	Default string `json:"default"`
 
-	// Fastest is Use if the rule is BySpeed, else the lock with the greatest median of the
-	// ratios to the baseline. Gain is its rate divided by the rate of Over, which is the
+	// If the rule is BySpeed, Fastest is significantly faster than the default: Use, or the fastest
+	// such lock. Else it is the lock with the greatest median of the ratios to the baseline. Gain is its rate divided by the rate of Over, which is the
 	// default, or the recommended lock of a stronger class. Gain is nil without such a lock.
 	Fastest string `json:"fastest"`
 	Over    string `json:"over"`
@@ -51,7 +55,7 @@ type Decision struct {
 	Needed int      `json:"needed"` // rounds for an interval
 
 	Rate   *Estimate `json:"rate"`   // of Use, per second
-	Prices []Price   `json:"prices"` // of Fastest compared with Default
+	Prices []Price   `json:"prices"` // of Use, or of Fastest by default, compared with Default
 
 	// Class is the result of Use, a distributed lock, in the failure scenarios.
 	Class *result.Class `json:"-"`
@@ -123,8 +127,12 @@ func (s Situation) decideLocal(d *Decision, pool []candidate, base candidate) {
 		return x.Series == base.Series || !(s.ratio(x, base).Lo > 1+s.tolerance()) // the whole interval must be above
 	})
 	if len(faster) > 0 {
-		d.Rule, use = BySpeed, s.cheapest(faster, base)
-		d.Fastest, d.Gain, d.Prices = use.Lock.Name, s.ratio(use, base), s.prices(use, base)
+		fastest := faster[0]
+		d.Rule, use = BySpeed, s.cheapest(s.near(fastest, pool, base), base)
+		if slices.ContainsFunc(faster, func(x candidate) bool { return x.Series == use.Series }) {
+			fastest = use
+		}
+		d.Fastest, d.Gain, d.Prices = fastest.Lock.Name, s.ratio(fastest, base), s.prices(use, base)
 	}
 	d.choose(s, use, pool)
 }
@@ -187,6 +195,22 @@ func (s Situation) DefaultLock() string {
 		return DefaultOfReaders
 	}
 	return DefaultBaseline
+}
+
+// near returns fastest, and then the other locks of pool but base that may be chosen in its
+// place. They need not be significantly faster than base, but not possibly WorthPrice slower.
+// Source: the subset that contains the best, S. S. Gupta, "On Some Multiple Decision (Selection
+// and Ranking) Rules", Technometrics 7(2), 1965.
+func (s Situation) near(fastest candidate, pool []candidate, base candidate) []candidate {
+	others := slices.DeleteFunc(s.order(pool, base), func(x candidate) bool {
+		if x.Series == base.Series || x.Series == fastest.Series {
+			return true
+		}
+		lead, gain := s.ratio(fastest, x), s.ratio(x, base)
+		return lead == nil || gain == nil || lead.Median > farBehind || gain.Median <= 1+s.tolerance() ||
+			gain.Lo < 1/WorthPrice
+	})
+	return append([]candidate{fastest}, others...)
 }
 
 // cheapest returns the first lock of pool with the least burden, compared with base, among those

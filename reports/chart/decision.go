@@ -67,6 +67,9 @@ func faster(d judge.Decision) string {
 		return fmt.Sprintf("%s as fast as %s", GainText(d.Gain), d.Over)
 	}
 	text := fmt.Sprintf("%s as fast as %s, the default", GainText(d.Gain), d.Over)
+	if d.Use != d.Fastest {
+		text = fmt.Sprintf("cheaper than %s, which is ", d.Fastest) + text
+	}
 	if ps := PriceTexts(d, true); len(ps) > 0 {
 		text += ", but " + strings.Join(ps, ", ")
 	}

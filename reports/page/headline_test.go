@@ -40,9 +40,9 @@ func TestHeadline(t *testing.T) {
 		want   string
 	}{
 		{"the default", 10, []synthetic.Model{mutex, blocking("b", 5e5)}, "Inside one process use sync-mutex."},
-		{"a faster lock", 10, []synthetic.Model{mutex, blocking("b", 2e6)}, "Inside one process use b (faster than sync-mutex)."},
+		{"a faster lock", 10, []synthetic.Model{mutex, blocking("b", 2e6)}, "Inside one process use b (among the fastest)."},
 		{"it depends", 10, []synthetic.Model{mutex, crossing},
-			"Inside one process use sync-mutex without contention and with one worker per CPU; crossing with more workers than CPUs (faster than sync-mutex; unfair, its waiters poll)."},
+			"Inside one process use sync-mutex without contention and with one worker per CPU; crossing with more workers than CPUs (among the fastest; unfair, its waiters poll)."},
 		{"too few rounds", 3, []synthetic.Model{mutex, blocking("b", 2e6)}, "Inside one process: no recommendation: 3 of 6 rounds."},
 		{"one lock", 10, []synthetic.Model{blocking("b", 2e6)}, "Inside one process: no recommendation: only b was measured."},
 		{"without the default", 10, []synthetic.Model{blocking("b", 2e6), blocking("c", 1e6)},
