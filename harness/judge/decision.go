@@ -23,7 +23,7 @@ type Rule string
 
 const (
 	ByDefault Rule = "default"        // no lock is significantly faster than the default by more than the tolerance
-	BySpeed   Rule = "fastest"        // significantly faster than the default by more than the tolerance, or than the stronger classes
+	BySpeed   Rule = "fastest"        // some lock is significantly faster than the default by more than the tolerance, or than the stronger classes
 	FewRounds Rule = "too few rounds" // for intervals of 95 % for all comparisons together
 	OneLock   Rule = "one lock"       // nothing to compare it with
 	NoDefault Rule = "no default"     // the default was not measured
