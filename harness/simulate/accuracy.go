@@ -63,7 +63,7 @@ func Accuracy(m *Machine, lock string) string {
 		return fmt.Sprintf("%s off by a factor of %.2f (%.2f to %.2f of what was measured) for locks like it on such a machine, %d to %d workers, %s.",
 			cmp.Or(beware(like, "typically"), "Typically"), like.Typical, like.Least, like.Most, like.From, like.To, basis(m))
 	}
-	return fmt.Sprintf("%s lock like it was measured on such a machine; those that were are typically off by a factor of %.2f (%.2f to %.2f of what was measured), %d to %d workers, %s.",
+	return fmt.Sprintf("%s lock like it was measured on such a machine; others are typically off by a factor of %.2f (%.2f to %.2f of what was measured), %d to %d workers, %s.",
 		cmp.Or(beware(all, "no"), "No"), all.Typical, all.Least, all.Most, all.From, all.To, basis(m))
 }
 
