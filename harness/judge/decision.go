@@ -42,8 +42,9 @@ type Decision struct {
 	Default string `json:"default"`
 
 	// If the rule is BySpeed, Fastest is significantly faster than the default: Use, or the fastest
-	// such lock. Else it is the lock with the greatest median of the ratios to the baseline. Gain is its rate divided by the rate of Over, which is the
-	// default, or the recommended lock of a stronger class. Gain is nil without such a lock.
+	// such lock. Else it is the lock with the greatest median of the ratios to the baseline. Gain
+	// is its rate divided by the rate of Over, which is the default, or the recommended lock of a
+	// stronger class. Gain is nil without such a lock.
 	Fastest string `json:"fastest"`
 	Over    string `json:"over"`
 	Gain    *Ratio `json:"gain"`
@@ -129,7 +130,7 @@ func (s Situation) decideLocal(d *Decision, pool []candidate, base candidate) {
 	if len(faster) > 0 {
 		fastest := faster[0]
 		d.Rule, use = BySpeed, s.cheapest(s.near(fastest, pool, base), base)
-		if slices.ContainsFunc(faster, func(x candidate) bool { return x.Series == use.Series }) {
+		if s.ratio(use, base).Lo > 1+s.tolerance() {
 			fastest = use
 		}
 		d.Fastest, d.Gain, d.Prices = fastest.Lock.Name, s.ratio(fastest, base), s.prices(use, base)

@@ -66,12 +66,12 @@ func faster(d judge.Decision) string {
 	case d.Class != nil:
 		return fmt.Sprintf("%s as fast as %s", GainText(d.Gain), d.Over)
 	}
-	text := fmt.Sprintf("%s as fast as %s, the default", GainText(d.Gain), d.Over)
+	text, but := fmt.Sprintf("%s as fast as %s, the default", GainText(d.Gain), d.Over), ", but "
 	if d.Use != d.Fastest {
-		text = fmt.Sprintf("cheaper than %s, which is ", d.Fastest) + text
+		text, but = fmt.Sprintf("cheaper than %s, which is ", d.Fastest)+text, "; its own price: "
 	}
 	if ps := PriceTexts(d, true); len(ps) > 0 {
-		text += ", but " + strings.Join(ps, ", ")
+		text += but + strings.Join(ps, ", ")
 	}
 	return text
 }

@@ -120,7 +120,9 @@ func when(s judge.Situation) string {
 	case judge.Read:
 		text = "if most acquisitions only read"
 	case judge.Held:
-		text = strings.Replace("for long sections "+text, " "+degreeWords[judge.Oversubscribed].when, "", 1)
+		if text = "for long sections"; s.Degree != judge.Oversubscribed {
+			text += " " + degreeWords[s.Degree].when
+		}
 	}
 	if servers := s.Group().Deployment(); servers != "" {
 		text += " on " + servers

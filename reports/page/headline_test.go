@@ -27,12 +27,8 @@ func headlineOf(run *result.Run) string { return numfmt.Plain(plainHeadline(run)
 
 func TestHeadline(t *testing.T) {
 	mutex := blocking("sync-mutex", 1e6)
-	crossing := synthetic.Model{Lock: synthetic.Local("crossing", harness.Spin, harness.Correct), Handed: 0.5, Noise: 0.01, Skew: 9, Rate: func(w int) float64 {
-		if w > 2 {
-			return 2e6
-		}
-		return 5e5
-	}}
+	crossing := synthetic.Model{Lock: synthetic.Local("crossing", harness.Spin, harness.Correct), Handed: 0.5, Noise: 0.01, Skew: 9,
+		Rate: func(w int) float64 { return 5e5 + 1.5e6*float64(w/8) }} // workers are 1, 2 and 8
 	for _, c := range []struct {
 		name   string
 		rounds int
@@ -133,6 +129,8 @@ func TestWhy(t *testing.T) {
 		"sync-mutex, the default; not shown to differ by more than the tolerance: fast (10 rounds)":      {mutex, unfair, blocking("also", 1.98e6)},
 		"each worker needs a handle; not shown to differ by more than the tolerance: fast (10 rounds)":   {mutex, unfair, synthetic.With(blocking("also", 1.98e6), func(m *synthetic.Model) { m.Lock.Traits.Handles = true })},
 		"faster at a higher price, but not shown to be 1.25x as fast: fast (10 rounds)":                  {steady(mutex), steady(unfair), steady(blocking("also", 1.8e6))},
+		"1.20x (1.20–1.20) as fast as sync-mutex, the default, but its waiters poll (10 rounds)":         {steady(mutex), steady(blocking("equal", 1e6)), steady(synthetic.Fast("spin", 1.2e6))},
+		"cheaper than spin, which is":      {mutex, synthetic.With(blocking("varies", 1.6e6), func(m *synthetic.Model) { m.Noise = 0.4 }), synthetic.Fast("spin", 2e6)},
 		", the default, but unfair (Jain ": {mutex, unfair},
 	} {
 		rows := answers(judge.Decisions(synthetic.Run(5, 10, 2, []int{8}, models...)))
