@@ -3,13 +3,14 @@ package leaktest
 import (
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/goleak"
 )
 
 const patience = 20 * time.Second
@@ -22,32 +23,16 @@ func All(t testing.TB) {
 }
 
 func all(t testing.TB, patience time.Duration) {
-	before := goroutines()
+	before := goleak.IgnoreCurrent()
 	t.Cleanup(func() {
-		for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-			left := goroutines()
-			maps.DeleteFunc(left, func(id, _ string) bool { return before[id] != "" })
-			if len(left) == 0 {
-				return
-			}
-			if time.Now().After(deadline) {
-				t.Errorf("goroutines are left:\n%s", strings.Join(slices.Collect(maps.Values(left)), "\n\n"))
-				return
-			}
+		deadline, left := time.Now().Add(patience), goleak.Find(before)
+		for left != nil && time.Now().Before(deadline) {
+			left = goleak.Find(before)
+		}
+		if left != nil {
+			t.Errorf("goroutines are left: %v", left)
 		}
 	})
-}
-
-// goroutines returns the stacks of all goroutines by their number. Their count is not
-// enough: a goroutine of the previous test may be ending, and a leaked one would replace
-// it.
-func goroutines() map[string]string {
-	all := make(map[string]string)
-	for _, stack := range stacks() {
-		id, _, _ := strings.Cut(stack, " [")
-		all[id] = stack
-	}
-	return all
 }
 
 func stacks() []string {
