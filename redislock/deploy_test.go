@@ -150,6 +150,7 @@ func clusterNames(t *testing.T, all []running) {
 }
 
 // slotMigrates: held locks whose slot moves are renewed, released, and granted to the waiters.
+// Free ones are taken by one client at a time, with rising tokens.
 func slotMigrates(t *testing.T, all []running) {
 	r := named(all, "cluster")
 	m, o := newMigration(t, r), redislock.Options{TTL: 1200 * time.Millisecond, Margin: time.Millisecond}
@@ -160,18 +161,48 @@ func slotMigrates(t *testing.T, all []running) {
 			requireRenewal(t, c.held, o)
 		}
 	}
+	last := make(map[string]uint64)
+	for _, c := range cs {
+		last[c.name] = uint64(time.Now().Add(time.Hour).UnixMicro())
+		requireNoError(t, m.admin.Set(t.Context(), redislock.Companion(c.name+":free", "token"), last[c.name], time.Hour).Err())
+	}
+	taken := func() {
+		t.Helper()
+		for _, c := range cs {
+			a, b := c.kind.make(r.client(t), c.name+":free", o), c.kind.make(r.client(t), c.name+":free", o)
+			for range 2 {
+				l := lock(t, a)
+				_, err := b.TryLock(t.Context())
+				if !errors.Is(err, redislock.ErrNotAcquired) || c.kind.fenced && l.Token() <= last[c.name] {
+					t.Errorf("%s: token %d after %d; TryLock by another = %v", c.kind.name, l.Token(), last[c.name], err)
+				}
+				last[c.name] = l.Token()
+				unlock(t, l)
+				a, b = b, a
+			}
+		}
+	}
 	m.begin(t)
 	renewed()
+	taken()
+	broken := m.tag + "broken"
+	m.admin.LPush(t.Context(), redislock.Companion(broken, "token"), "")
+	if _, err := r.client(t).Mutex(broken, redislock.Options{}).Lock(t.Context()); err == nil {
+		t.Error("a lock without a counter of tokens is taken")
+	}
+	eventually(t, "it is free", func() bool { return m.admin.Exists(t.Context(), broken).Val() == 0 })
 	for _, c := range cs {
 		m.move(t, c.name)
 	}
 	renewed()
 	m.moveAll(t)
 	renewed()
+	taken()
 	for _, c := range cs {
 		unlock(t, c.held)
 	}
 	m.end(t)
+	taken()
 	over := time.Now()
 	for _, c := range cs {
 		c.requireServed(t, over.Add(redislock.DefaultTTL/2))

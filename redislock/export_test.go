@@ -35,7 +35,7 @@ func QueueScripts(several bool) map[string]Runner {
 	if several {
 		k = sharing
 	}
-	return runners(k.acquire, k.release, k.free, k.renew, k.check, k.pass, k.force)
+	return runners(k.acquire, k.seize, drawToken, k.release, k.free, k.renew, k.check, k.pass, k.force)
 }
 
 func KeyScripts() map[string]map[string]Runner {

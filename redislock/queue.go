@@ -66,7 +66,7 @@ type queue struct {
 }
 
 type queueKind struct {
-	acquire, release, free, renew, check, pass, force *script
+	acquire, seize, release, free, renew, check, pass, force *script
 
 	holders *script // nil if the key of the lock names the holder
 
@@ -81,6 +81,7 @@ func (k queueKind) complete() queueKind {
 
 var exclusive = queueKind{
 	acquire: newScript("needs", "grant", "queue_acquire"),
+	seize:   newScript("grant", "queue_seize"),
 	release: newScript("grant", "queue_release"),
 	free:    newScript("grant", "queue_free"),
 	renew:   newScript("grant", "queue_renew"),
@@ -88,6 +89,8 @@ var exclusive = queueKind{
 	pass:    newScript("grant", "queue_pass"),
 	force:   newScript("grant", "queue_force"),
 }.complete()
+
+var drawToken = newScript("grant", "queue_draw")
 
 // Mutex returns the mutex with that name, its key in the server, such as "locks:reindex".
 // Companion keys have that name in braces, or the name and a colon if it has braces itself,
@@ -121,6 +124,7 @@ type queued struct {
 	notification chan notification // the latest; has room for one
 	trace        *Trace            // or nil
 	until        time.Time         // when it asks again, whatever messages arrive
+	listed       bool              // a key besides the lock's may have it
 }
 
 // soonest returns the earlier of the times to come: no early request may postpone the schedule.
@@ -138,6 +142,10 @@ func (m *queue) acquire(ctx context.Context, try bool) (*Lease, error) {
 	a := attempts{base: &m.base, try: try, undo: func(ctx context.Context) (bool, error) { return m.withdraw(ctx, w) }}
 	for {
 		l, watch, ahead, err := m.ask(ctx, w, try)
+		w.listed = w.listed || ahead >= 0 || err != nil && !refused(err)
+		if splitSlot(err) {
+			l, watch, err = m.seize(ctx, w)
+		}
 		switch {
 		case l != nil:
 			return l, nil
@@ -169,7 +177,8 @@ func (m *queue) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 }
 
-// ask sends the request of w. It returns a lease, or the wait and the number of waiters ahead.
+// ask sends the request of w. It returns a lease, or the wait and the number of waiters ahead, -1
+// if it has no place in the queue.
 func (m *queue) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch time.Duration, ahead int, err error) {
 	sent := m.c.clock.Now()
 	reply, err := m.c.take(ctx, m.call(m.kind.acquire, w, m.o.TTL.Milliseconds(), m.o.HandoffTimeout.Milliseconds(), !try), m.kind.needs).Int64Slice()
@@ -177,7 +186,7 @@ func (m *queue) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 		err = fmt.Errorf("redislock: the server's reply has %d values, want 4", len(reply))
 	}
 	if err != nil {
-		return nil, 0, 0, err
+		return nil, 0, -1, err
 	}
 	token, span, ahead := uint64(reply[0]), time.Duration(reply[1])*time.Millisecond, int(reply[3])
 	w.box.heard(clock{sent, time.Duration(reply[2]) * time.Microsecond})
@@ -185,9 +194,9 @@ func (m *queue) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 	case token > 0:
 	case try && span >= 0: // the lock was handed on
 		m.watchOver()
-		return nil, 0, 0, nil
+		return nil, 0, ahead, nil
 	case try:
-		return nil, 0, 0, nil
+		return nil, 0, ahead, nil
 	case span < 0: // a key without an end
 		return nil, min(m.o.again(), m.look(ahead)), ahead, nil
 	default:
@@ -195,6 +204,28 @@ func (m *queue) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 	}
 	l, err = m.lease(w, token).granted(sent)
 	return l, 0, 0, err
+}
+
+// seize takes a free lock for w without the queue, or returns when to try again. Each request
+// names one key, so that it runs while the lock's slot migrates. The lease has its own name,
+// which no place or older token has. The holder draws its token, so tokens rise.
+func (m *queue) seize(ctx context.Context, w *queued) (l *Lease, watch time.Duration, err error) {
+	alone, sent := m.enter(nil), m.c.clock.Now()
+	defer m.leave(alone)
+	n, err := m.c.ask(ctx, m.alone(m.kind.seize, alone, m.o.TTL.Milliseconds())).Int()
+	if n == 1 {
+		var token uint64
+		if token, err = m.c.ask(ctx, call{drawToken, m.keys[2:3], nil}).Uint64(); err == nil {
+			l, err = m.lease(alone, token).granted(sent)
+		}
+	}
+	switch {
+	case err != nil && (n == 1 || !refused(err)):
+		m.withdrawSoon(alone)
+	case l != nil && w.listed:
+		m.withdrawSoon(w)
+	}
+	return l, retryMost/2 + rand.N(retryMost), err
 }
 
 // patience returns the time to wait before a request scheduled in watch. If notifications come
@@ -289,8 +320,8 @@ func (m *queue) release(ctx context.Context, w *queued, owned bool) (held bool, 
 	err = m.c.persist(ctx, func(ctx context.Context, again bool) error { // again: an earlier request may have done it
 		sent := m.c.clock.Now()
 		n, notifications, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
-		if splitSlot(err) && m.free(ctx, w, again) {
-			n, err = 1, nil
+		if splitSlot(err) {
+			n, err = m.free(ctx, w, again, err)
 		}
 		// n < 0: the library may have repeated a request after a lost reply.
 		doubt := err != nil && !refused(err) || n < 0 || n == 0 && (owned || again)
@@ -322,19 +353,22 @@ func splitSlot(err error) bool {
 	return redis.HasErrorPrefix(err, "TRYAGAIN") || redis.HasErrorPrefix(err, "ASK ")
 }
 
-// free takes the lock away from w by a request with one key, and reports whether w had it,
-// perhaps after an earlier request (again). The first waiter gets it when the slot has moved.
-func (m *queue) free(ctx context.Context, w *queued, again bool) bool {
-	n, err := m.alone(m.kind.free, w).run(ctx, m.c.rdb).Int()
-	if err != nil || n == 0 && !again {
-		return false
+// free takes the lock away from w by a request with one key, and returns the answer to release.
+// Other keys that may have w are cleared when the slot has moved; until then a failure is err.
+func (m *queue) free(ctx context.Context, w *queued, again bool, err error) (int, error) {
+	n, failed := m.alone(m.kind.free, w).run(ctx, m.c.rdb).Int()
+	switch {
+	case failed != nil || !w.listed:
+		return n, failed
+	case n == 0 && !again:
+		return 0, err
 	}
-	m.c.spawn(func() {
-		ctx, cancel := context.WithTimeout(m.c.open, unlockWait)
-		defer cancel()
-		_, _ = m.withdraw(ctx, w) // continues until the server answers
-	})
-	return true
+	m.withdrawSoon(w)
+	return 1, nil
+}
+
+func (m *queue) withdrawSoon(w *queued) {
+	m.c.later(m.name, m.c.clock.Now().Add(placeStays), func(ctx context.Context) (bool, error) { return m.release(ctx, w, false) })
 }
 
 // placeStays is how long the server keeps a queue without requests.

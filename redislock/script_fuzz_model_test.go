@@ -104,6 +104,18 @@ func (m *queueModel) serve(self string) bool {
 
 func (m *queueModel) reap() { clear(m.lapsed) }
 
+func (m *queueModel) seize(w string) int {
+	for w := range m.lapsed {
+		m.freed[w] = true
+	}
+	m.reap()
+	if !m.holds(w) && !m.fits(w) {
+		return 0
+	}
+	m.hold(w, fuzzedLease)
+	return 1
+}
+
 func (m *queueModel) acquire(w string, try bool) (ahead int) {
 	m.reap()
 	if m.holds(w) {

@@ -29,6 +29,7 @@ func (c *Client) shared(name string, o Options, limit int) *queue {
 
 var sharing = queueKind{
 	acquire: newScript("needs", "grant", "share", "share_acquire"),
+	seize:   newScript("grant", "share", "share_seize"),
 	release: newScript("grant", "share", "share_release"),
 	free:    newScript("grant", "share", "share_free"),
 	renew:   newScript("grant", "share", "share_renew"),

@@ -6,7 +6,7 @@
 -- slot of the lock migrates a cluster refuses a script that names several keys of which one
 -- does not exist (TRYAGAIN), and so it refuses before anything is written. Without that a
 -- script would fail at its first command for a key that does not exist. A script that must
--- run nevertheless names KEYS[1] alone: renew and free.
+-- run nevertheless names KEYS[1] alone: seize, renew and free; draw names the counter alone.
 -- A waiter, and an owner, is called mailbox:number. ARGV[1] is the asking one.
 -- Times are in microseconds by the server's clock.
 local clock = redis.call('TIME')
@@ -64,12 +64,13 @@ end
 -- rises even if the counter was lost, and may be forgotten a day after it is used.
 local function number()
   local n, text, keep = now, stamp, '86400000'
-  local last = tonumber(redis.call('GET', KEYS[3]) or 0)
+  local counter = KEYS[3] or KEYS[1]
+  local last = tonumber(redis.call('GET', counter) or 0)
   if last >= now then -- the clock was set back
     n = last + 1
     text, keep = string.format('%.0f', n), string.format('%.0f', 86400000 + (n - now) / 1000)
   end
-  redis.call('SET', KEYS[3], text, 'PX', keep)
+  redis.call('SET', counter, text, 'PX', keep)
   return n, text
 end
 

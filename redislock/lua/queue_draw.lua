@@ -1,0 +1,2 @@
+-- Returns a token. KEYS[1] the counter.
+return (number())
