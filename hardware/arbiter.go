@@ -81,13 +81,11 @@ func pullWithProbability(n int, p float64, random *machine.Random) func() (int, 
 	pulls := make([]bool, n)
 	return func() (int, int) {
 		for i := range pulls {
-			pulls[i] = uniform(random) < p
+			pulls[i] = float64(random.Uint64()>>11)/(1<<53) < p
 		}
 		return grant(pulls)
 	}
 }
-
-func uniform(random *machine.Random) float64 { return float64(random.Uint64()>>11) / (1 << 53) }
 
 // backOff lets a contender that was not alone stay away for a random number of rounds
 // below a bound. The bound doubles each time, up to 1024, and restarts at 1 after a win.

@@ -15,6 +15,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/adapt"
 	"locklab/internal/faultproxy"
 	wireredis "locklab/internal/wire/redis"
 	"locklab/redislock/lab"
@@ -317,15 +318,7 @@ func (n naiveSession) Lock(ctx context.Context) (harness.Lease, error) {
 			n.client.Set(ctx, n.key+"-litter", "x", time.Minute)
 		}
 		if err == nil && (taken || n.open) {
-			return naiveLease{n}, nil
+			return adapt.NewLease(context.Background(), time.Time{}, func(ctx context.Context) (bool, error) { return true, n.client.Del(ctx, n.key).Err() }), nil
 		}
 	}
 }
-
-type naiveLease struct{ n naiveSession }
-
-func (l naiveLease) Unlock(ctx context.Context) error { return l.n.client.Del(ctx, l.n.key).Err() }
-func (naiveLease) Token() uint64                      { return 0 }
-func (naiveLease) Done() <-chan struct{}              { return nil }
-func (naiveLease) Err() error                         { return nil }
-func (naiveLease) Deadline() (time.Time, bool)        { return time.Time{}, false }

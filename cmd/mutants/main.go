@@ -95,7 +95,7 @@ func (c *campaign) try(m mutant) (line string, killed bool, err error) {
 	test := m.dir + " " + strings.Join(m.test, " ")
 	if _, tried := c.passes[test]; !tried {
 		out, failed := goTest(filepath.Join(c.root, m.dir), m.test)
-		c.passes[test] = !failed && ran(out)
+		c.passes[test] = !failed && !strings.Contains(out, "no tests to run") && !strings.Contains(out, "no test files")
 	}
 	result := "survives "
 	if !c.passes[test] {
@@ -137,8 +137,4 @@ func goTest(dir string, args []string) (out string, failed bool) {
 	cmd.Dir = dir
 	text, err := cmd.CombinedOutput()
 	return string(text), err != nil
-}
-
-func ran(out string) bool {
-	return !strings.Contains(out, "no tests to run") && !strings.Contains(out, "no test files")
 }

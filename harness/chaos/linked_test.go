@@ -10,6 +10,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/chaos"
+	"locklab/internal/adapt"
 	"locklab/internal/backend"
 )
 
@@ -106,26 +107,21 @@ func mode(addr string) string {
 }
 
 var specimens = []*harness.Variant{
-	specimen("free", func(context.Context) error { return nil }),
-	specimen("hang", func(context.Context) error { select {} }),
-	specimen("crash", func(context.Context) error { panic("the specimen crashes") }),
-	specimen("refuse", func(context.Context) error { return harness.ErrNotAcquired }),
-	specimen("slow", func(context.Context) error { time.Sleep(250 * time.Millisecond); return nil }),
-	lapsing(60 * time.Millisecond),
-	fenced(specimen("fenced", func(context.Context) error { return nil })),
+	specimen("free", 0, func(context.Context) error { return nil }),
+	specimen("hang", 0, func(context.Context) error { select {} }),
+	specimen("crash", 0, func(context.Context) error { panic("the specimen crashes") }),
+	specimen("refuse", 0, func(context.Context) error { return harness.ErrNotAcquired }),
+	specimen("slow", 0, func(context.Context) error { time.Sleep(250 * time.Millisecond); return nil }),
+	specimen("lapse", 60*time.Millisecond, func(context.Context) error { return nil }),
+	specimen("fenced", 0, func(context.Context) error { return nil }),
 }
 
-func fenced(v *harness.Variant) *harness.Variant {
-	v.Traits.Fenced = true
-	return v
-}
-
-func specimen(name string, lock func(ctx context.Context) error) *harness.Variant {
+func specimen(name string, d time.Duration, lock func(ctx context.Context) error) *harness.Variant {
 	return &harness.Variant{
 		Name: name, Doc: "a lock that is broken on purpose", Paper: "-", Family: harness.Redis, Status: harness.Broken,
-		Traits: harness.Traits{Needs: harness.KindRedis},
+		Traits: harness.Traits{Needs: harness.KindRedis, Fenced: name == "fenced"},
 		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
-			return broken(func(ctx context.Context) (harness.Lease, error) { return endless{}, lock(ctx) }), nil
+			return broken(func(ctx context.Context) (harness.Lease, error) { return unheld(d), lock(ctx) }), nil
 		},
 	}
 }
@@ -136,33 +132,11 @@ func (b broken) Join(context.Context, int) (harness.Session, error) { return b, 
 func (b broken) Lock(ctx context.Context) (harness.Lease, error)    { return b(ctx) }
 func (b broken) Close() error                                       { return nil }
 
-func lapsing(d time.Duration) *harness.Variant {
-	v := specimen("lapse", nil)
-	v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
-		return broken(func(context.Context) (harness.Lease, error) {
-			ctx, cancel := context.WithTimeout(context.Background(), d)
-			return lapsed{endless{}, ctx, cancel}, nil
-		}), nil
+// unheld is a lease of nothing, for d if that is not zero.
+func unheld(d time.Duration) harness.Lease {
+	until := time.Time{}
+	if d > 0 {
+		until = time.Now().Add(d)
 	}
-	return v
+	return adapt.NewLease(context.Background(), until, func(context.Context) (bool, error) { return true, nil })
 }
-
-type lapsed struct {
-	endless
-	ctx    context.Context
-	cancel context.CancelFunc
-}
-
-func (l lapsed) Unlock(context.Context) error { l.cancel(); return nil }
-func (l lapsed) Done() <-chan struct{}        { return l.ctx.Done() }
-func (l lapsed) Err() error                   { return l.ctx.Err() }
-func (l lapsed) Deadline() (time.Time, bool)  { return l.ctx.Deadline() }
-
-// endless is a lease that ends only by a release, and does not report that either.
-type endless struct{}
-
-func (endless) Unlock(context.Context) error { return nil }
-func (endless) Token() uint64                { return 0 }
-func (endless) Done() <-chan struct{}        { return nil }
-func (endless) Err() error                   { return nil }
-func (endless) Deadline() (time.Time, bool)  { return time.Time{}, false }

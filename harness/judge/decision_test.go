@@ -19,8 +19,6 @@ func status(s harness.Status) func(*synthetic.Model) {
 
 func noisy(m *synthetic.Model) { m.Noise = 0.1 }
 
-func noisier(m *synthetic.Model) { m.Noise = 0.2 }
-
 func general(m *synthetic.Model) {
 	m.Lock.Family, m.Lock.Complexity = harness.Blocking, harness.Standard
 }

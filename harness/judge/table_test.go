@@ -40,7 +40,7 @@ func TestTable(t *testing.T) {
 	run := synthetic.Run(5, 14, 2, []int{1, 2, 8},
 		synthetic.With(synthetic.Fast("sync-mutex", 1e6), general), synthetic.Fast("even", 1e6),
 		synthetic.With(synthetic.Fast("fast", 2e6), status(harness.Correct)), synthetic.With(synthetic.Fast("nothing", 9e6), status(harness.Control)),
-		synthetic.With(synthetic.Fast("slow", 4e5), status(harness.Historical)), synthetic.With(synthetic.Fast("wild", 1.1e6), noisier),
+		synthetic.With(synthetic.Fast("slow", 4e5), status(harness.Historical)), synthetic.With(synthetic.Fast("wild", 1.1e6), func(m *synthetic.Model) { m.Noise = 0.2 }),
 		synthetic.With(synthetic.Fast("wrong", 9e6), status(harness.Broken), func(m *synthetic.Model) { m.Breaks = true }))
 	table := tableOf(t, run)
 	got := readings(table)

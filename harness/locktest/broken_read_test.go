@@ -147,28 +147,18 @@ func newSleepyRW(f rwSleepFaults) func(*quitter, int) harness.Local {
 	return shared(func(q *quitter) sync.Locker { return &sleepyRW{q: q, rwSleepFaults: f} })
 }
 
-func (l *sleepyRW) Lock() {
-	l.mu.Lock()
-	if l.inside == 0 {
-		l.inside = -1
-		l.mu.Unlock()
-		return
-	}
-	c := make(chan struct{})
-	l.writers = append(l.writers, c)
-	l.mu.Unlock()
-	l.q.sleep(c)
-}
+func (l *sleepyRW) Lock()  { l.enter(func() bool { return l.inside == 0 }, -1, &l.writers) }
+func (l *sleepyRW) RLock() { l.enter(func() bool { return l.inside >= 0 }, 1, &l.readers) }
 
-func (l *sleepyRW) RLock() {
+func (l *sleepyRW) enter(fits func() bool, more int, queue *[]chan struct{}) {
 	l.mu.Lock()
-	if l.inside >= 0 {
-		l.inside++
+	if fits() {
+		l.inside += more
 		l.mu.Unlock()
 		return
 	}
 	c := make(chan struct{})
-	l.readers = append(l.readers, c)
+	*queue = append(*queue, c)
 	l.mu.Unlock()
 	l.q.sleep(c)
 }

@@ -42,7 +42,7 @@ func CountTrips(ctx context.Context, v *harness.Variant, at harness.Endpoint, ke
 	case at.Kind != harness.KindRedis && at.Kind != harness.KindZooKeeper:
 		return nil, fmt.Errorf("measure: %w: messages to a server of kind %q cannot be read", harness.ErrUnavailable, at.Kind)
 	}
-	r := &dryRun{Clients: Clients{Lock: v, At: at, Key: key}, journal: newJournal()}
+	r := &dryRun{Clients: Clients{Lock: v, At: at, Key: key}, journal: &tripJournal{open: make(map[callID]pending), silence: leastSilence}}
 	defer func() {
 		err = errors.Join(err, r.Close())
 		if err != nil {

@@ -43,10 +43,6 @@ type tripJournal struct {
 	silence time.Duration   // silence after which all has settled
 }
 
-func newJournal() *tripJournal {
-	return &tripJournal{open: make(map[callID]pending), silence: leastSilence}
-}
-
 func (j *tripJournal) see(client, server int, s faultproxy.Sighting) {
 	if s.MaintainsConnection() {
 		return

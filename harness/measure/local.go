@@ -16,8 +16,6 @@ type localLoop struct {
 	handles []sync.Locker
 }
 
-func newLocalLoop(r *Rig) *localLoop { return &localLoop{r.newHandles()} }
-
 // newHandles returns the workers' handles of a new lock.
 func (r *Rig) newHandles() (handles []sync.Locker) {
 	lock := r.job.Lock.Local(r.setup())

@@ -14,6 +14,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
+	"locklab/internal/adapt"
 )
 
 // A fileLock is a remote lock without a server: flock(2) on a file named by the key.
@@ -58,32 +59,18 @@ type fileSession struct {
 func (s *fileSession) Close() error { return s.f.Close() }
 
 func (s *fileSession) flock(how int) error {
-	for {
+	for !s.open {
 		if err := syscall.Flock(int(s.f.Fd()), how); !errors.Is(err, syscall.EINTR) {
 			return err
 		}
 	}
+	return nil
 }
 
 func (s *fileSession) Lock(context.Context) (harness.Lease, error) {
-	if s.open {
-		return fileLease{s}, nil
-	}
-	return fileLease{s}, s.flock(syscall.LOCK_EX)
+	l := adapt.NewLease(context.Background(), time.Time{}, func(context.Context) (bool, error) { return true, s.flock(syscall.LOCK_UN) })
+	return l, s.flock(syscall.LOCK_EX)
 }
-
-type fileLease struct{ s *fileSession }
-
-func (l fileLease) Unlock(context.Context) error {
-	if l.s.open {
-		return nil
-	}
-	return l.s.flock(syscall.LOCK_UN)
-}
-func (fileLease) Token() uint64               { return 0 }
-func (fileLease) Done() <-chan struct{}       { return nil }
-func (fileLease) Err() error                  { return nil }
-func (fileLease) Deadline() (time.Time, bool) { return time.Time{}, false }
 
 func measureRanks(ctx context.Context, t *testing.T, v *harness.Variant, w harness.Workload) ([]Progress, []error) {
 	t.Helper()

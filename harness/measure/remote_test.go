@@ -257,6 +257,7 @@ func TestRemoteSection(t *testing.T) {
 }
 
 type tardy struct {
+	shelfLease
 	done       chan struct{}
 	says, ends error
 	after      time.Duration // until it ends; negative is never
@@ -278,9 +279,7 @@ func (l *tardy) Err() error {
 	}
 }
 
-func (l *tardy) Token() uint64               { return 0 }
-func (l *tardy) Done() <-chan struct{}       { return l.done }
-func (l *tardy) Deadline() (time.Time, bool) { return time.Time{}, false }
+func (l *tardy) Done() <-chan struct{} { return l.done }
 
 // TestRelease: a late release is no error, but a lost lock or one without an end is.
 func TestRelease(t *testing.T) {

@@ -136,7 +136,7 @@ func (r *Rig) newLoop(ctx context.Context) (loop, error) {
 	case w.Locks > 1 || w.Reads > 0:
 		return newMixedLoop(r), nil
 	}
-	return newLocalLoop(r), nil
+	return &localLoop{r.newHandles()}, nil
 }
 
 // refuse returns an error that wraps harness.ErrUsage.

@@ -80,12 +80,6 @@ func many(n float64) func(harness.Rate) time.Duration {
 	return func(rate harness.Rate) time.Duration { return time.Duration(n / float64(rate) * 1e9) }
 }
 
-func asProbed(window time.Duration) func(harness.Rate) time.Duration {
-	return func(rate harness.Rate) time.Duration {
-		return probeWindowOf(harness.Workload{Rate: rate, Window: window})
-	}
-}
-
 func (s queue) saturationOf(rest float64) float64 {
 	limit := result.MostSlowdown * s.quantile(rest, 0.99)
 	return root(func(rho float64) bool { return s.quantile(rho, 0.99) > limit })
@@ -179,7 +173,9 @@ func TestSeekShort(t *testing.T) {
 	var errs []float64
 	for seed := range uint64(200) {
 		c := simulated{queue: md1, seed: seed << 20}
-		k := c.seekIn(t, (0.8+0.01*float64(seed%40))*capacity, asProbed(remoteWindow))
+		k := c.seekIn(t, (0.8+0.01*float64(seed%40))*capacity, func(rate harness.Rate) time.Duration {
+			return probeWindowOf(harness.Workload{Rate: rate, Window: remoteWindow})
+		})
 		if k.Missing != "" {
 			t.Fatalf("%s", k.Missing)
 		}

@@ -38,7 +38,7 @@ func TestTable(t *testing.T) {
 			r.Points, r.Typical, sum.bias, sum.worst.ratio(), sum.worst.lock, sum.worst.workers, sum.tau, sum.pairs)
 		records = append(records, r)
 		for _, lock := range []string{"tas-xchg", "ttas", "ticket"} {
-			if like := filter(all, func(o outcome) bool { return twins[o.lock].like == lock }); len(like) > 0 {
+			if like := slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return twins[o.lock].like != lock }); len(like) > 0 {
 				records = append(records, record(s.machine, lock, like))
 			}
 		}
@@ -61,10 +61,6 @@ func TestTable(t *testing.T) {
 		requireText(t, "../../docs/simulation.md", "<!-- accuracy: written by go test ./harness/simulate -update -->\n", table, "<!-- end -->")
 		requireText(t, "accuracy.json", "[\n", strings.Join(lines, ",\n"), "\n]\n")
 	}
-}
-
-func filter(all []outcome, wanted func(outcome) bool) []outcome {
-	return slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return !wanted(o) })
 }
 
 func record(machine, lock string, all []outcome) simulate.ValidationRecord {

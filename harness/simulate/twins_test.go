@@ -29,11 +29,11 @@ var twins = map[string]twin{
 	// Both numbers are in one line.
 	"ticket_spinlock": {like: "ticket", local: alone(func() sync.Locker { return newTicket(false) })},
 	// The queued spin lock of Linux without its pending bit.
-	"queued_spinlock": {local: newQueue, overlaps: true},
+	"queued_spinlock": {local: func(s harness.Setup) harness.Local { return queueLock{nodes(s.Workers)} }, overlaps: true},
 	// A counter: one addition to come, one to go.
 	"incdec_refcount": {local: alone(func() sync.Locker { return new(counter) }), overlaps: true},
 	// The optimistic spin queue of Linux as a plain queue lock. Its waiters also ask whether they are to sleep.
-	"osq_lock": {local: newPlainQueue, loose: true},
+	"osq_lock": {local: func(s harness.Setup) harness.Local { return plainQueue{nodes(s.Workers)} }, loose: true},
 	// An exchange, a spin hint, and again.
 	"tas": {like: "tas-xchg", local: alone(func() sync.Locker { return &swapLock{hints: 1} })},
 	// Loads until it is free, then an exchange.
@@ -174,8 +174,6 @@ func (n *node) leave() {
 
 type queueLock struct{ *queue }
 
-func newQueue(s harness.Setup) harness.Local { return queueLock{nodes(s.Workers)} }
-
 func (q queueLock) Worker(i int) sync.Locker { return (*queueWorker)(&q.nodes[i+1]) }
 
 type queueWorker node
@@ -204,8 +202,6 @@ func (w *queueWorker) Lock() {
 func (w *queueWorker) Unlock() { w.q.locked.StoreRelease(0) }
 
 type plainQueue struct{ *queue }
-
-func newPlainQueue(s harness.Setup) harness.Local { return plainQueue{nodes(s.Workers)} }
 
 func (q plainQueue) Worker(i int) sync.Locker { return (*plainWorker)(&q.nodes[i+1]) }
 

@@ -55,7 +55,7 @@ var mutants = []mutant{
 	{lock: "parking", make: newParking, bug: sleepsBlindly, workers: 2, times: 1, want: explore.ErrDeadlock},
 	{lock: "parking", make: newParking, bug: wakesEarly, workers: 2, times: 1, want: explore.ErrDeadlock},
 	{lock: "parking", make: newParking, bug: trustsPermit, workers: 3, times: 1, want: explore.ErrExclusion},
-	{lock: "spin-then-park", make: newSpinning, bug: sleepsBlindly, workers: 2, times: 1, want: explore.ErrDeadlock},
+	{lock: "spin-then-park", make: func(n int, b bug) harness.Local { return newSpinThenPark(n, b, 5) }, bug: sleepsBlindly, workers: 2, times: 1, want: explore.ErrDeadlock},
 
 	{lock: "rw", make: newRW, bug: readerBlind, workers: 2, times: 1, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}},
 	{lock: "seq", make: newSeq, bug: evenAlways, workers: 2, times: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
@@ -133,8 +133,6 @@ type parking struct {
 }
 
 func newParking(n int, b bug) harness.Local { return newSpinThenPark(n, b, 0) }
-
-func newSpinning(n int, b bug) harness.Local { return newSpinThenPark(n, b, 5) }
 
 func newSpinThenPark(n int, b bug, spins int) harness.Local {
 	l := &parking{bug: b, spins: spins, sleeping: make([]atomics.Uint32, n)}

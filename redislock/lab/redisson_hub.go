@@ -34,7 +34,8 @@ type redisson struct {
 }
 
 func newRedisson(p *process, name string, ttl time.Duration) *redisson {
-	return &redisson{p: p, name: name, id: rand.Text(), ttl: ttl, hub: newHub(p)}
+	return &redisson{p: p, name: name, id: rand.Text(), ttl: ttl,
+		hub: &hub{p: p, subs: make(map[string]*subscription)}}
 }
 
 // owner returns the field of another owner.
@@ -73,8 +74,6 @@ type subscription struct {
 
 // An ask requests a lock. Without a lease it returns the time after which to ask again.
 type ask func() (*adapt.Lease, time.Duration, error)
-
-func newHub(p *process) *hub { return &hub{p: p, subs: make(map[string]*subscription)} }
 
 // join adds a waiter to the subscription of channel. Without an error the waiter must leave.
 func (h *hub) join(ctx context.Context, channel string) (*subscription, error) {
