@@ -124,6 +124,11 @@ func refused(err error) bool {
 	return errors.As(err, &answer)
 }
 
+// splitSlot reports whether err is about several keys of a migrating slot, on two nodes.
+func splitSlot(err error) bool {
+	return redis.HasErrorPrefix(err, "TRYAGAIN") || redis.HasErrorPrefix(err, "ASK ")
+}
+
 func forbidden(err error) bool {
 	if err == nil || !refused(err) {
 		return false

@@ -134,6 +134,21 @@ func (m *queue) leave(w *queued) {
 	b.drop()
 }
 
+// patience returns the time to wait before a request scheduled in watch. If notifications come
+// too late, requests must discover grants: a waiter that asks three times in a grant timeout
+// gets it in the reply. Later waiters ask less often.
+func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
+	mail := &w.box.c.mail
+	mail.Lock()
+	defer mail.Unlock()
+	if !w.box.late {
+		return watch
+	}
+	return min(watch, grant/3*time.Duration(1+min(max(ahead, 0), farBehind)))
+}
+
+const farBehind = 1000
+
 // heard records the server's time, the latest, as clocks drift, unless the notification
 // connection broke since: it may now lead to another server.
 func (b *mailbox) heard(c clock) {

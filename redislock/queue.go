@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"github.com/redis/go-redis/v9"
-
 	"locklab/lock"
 )
 
@@ -228,21 +226,6 @@ func (m *queue) seize(ctx context.Context, w *queued) (l *Lease, watch time.Dura
 	return l, retryMost/2 + rand.N(retryMost), err
 }
 
-// patience returns the time to wait before a request scheduled in watch. If notifications come
-// too late, requests must discover grants: a waiter that asks three times in a grant timeout
-// gets it in the reply. Later waiters ask less often.
-func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
-	mail := &w.box.c.mail
-	mail.Lock()
-	defer mail.Unlock()
-	if !w.box.late {
-		return watch
-	}
-	return min(watch, grant/3*time.Duration(1+min(max(ahead, 0), farBehind)))
-}
-
-const farBehind = 1000
-
 // watchLate is how long after an owner's time waiters ask: Redis expires no key early.
 const watchLate = 2 * time.Millisecond
 
@@ -346,11 +329,6 @@ func (m *queue) release(ctx context.Context, w *queued, owned bool) (held bool, 
 // silent, the cost is as if this process had died.
 func (m *queue) withdraw(ctx context.Context, w *queued) (held bool, err error) {
 	return m.insist(ctx, placeStays, func(ctx context.Context) (bool, error) { return m.release(ctx, w, false) })
-}
-
-// splitSlot reports whether err is about several keys of a migrating slot, on two nodes.
-func splitSlot(err error) bool {
-	return redis.HasErrorPrefix(err, "TRYAGAIN") || redis.HasErrorPrefix(err, "ASK ")
 }
 
 // free takes the lock away from w by a request with one key, and returns the answer to release.
