@@ -85,8 +85,7 @@ func TestBrief(t *testing.T) {
 		}
 		again, flags := parseRun(t)
 		requireNoError(t, recall(flags, "DIR", result.Manifest{Flags: o.chosen}))
-		q, err := again.planAgain(result.Manifest{Rounds: p.Rounds, Flags: o.chosen})
-		if err != nil || len(q.Cases) != len(p.Cases) {
+		if q, err := again.planAgain(result.Manifest{Rounds: p.Rounds, Flags: o.chosen}); err != nil || len(q.Cases) != len(p.Cases) {
 			t.Errorf("run %s: %d cases, resumed %v, error %v", c.args, len(p.Cases), q, err)
 		}
 	}

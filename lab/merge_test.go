@@ -150,8 +150,7 @@ func TestMergeStatus(t *testing.T) {
 			t.Errorf("%s: wrote is %v", c.name, wrote)
 		}
 	}
-	left, err := filepath.Glob(filepath.Join(out, ".*"))
-	if err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(out, ".*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v (%v)", left, err)
 	}
 	for _, command := range []string{"report", "export", "compare " + single, "compare --to queue", "agree", "history " + single} {

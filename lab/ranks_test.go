@@ -127,8 +127,7 @@ func keptSome(t *testing.T, all []*rankProcess) {
 	args := []string{"merge", "--out", "whole"}
 	for rank, p := range all {
 		args = append(args, p.dir)
-		run, err := result.Load(p.dir)
-		if err != nil || len(run.Results) == 0 || len(run.Damage) > 0 {
+		if run, err := result.Load(p.dir); err != nil || len(run.Results) == 0 || len(run.Damage) > 0 {
 			t.Errorf("rank %d has kept nothing that is whole: %v", rank, err)
 		}
 	}

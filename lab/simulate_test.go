@@ -142,8 +142,7 @@ func simulateInterrupt(t *testing.T, exe string) {
 func simulateHook(t *testing.T, exe string) {
 	hook := strings.Join([]string{"atomics.Set", "Scheduler"}, "") // assembled, so that this test does not contain the text
 	for exe, want := range map[string]bool{buildProgram(t, ""): false, exe: true} {
-		text := readFile(t, exe)
-		if strings.Contains(text, hook) != want {
+		if text := readFile(t, exe); strings.Contains(text, hook) != want {
 			t.Errorf("%s has the hook: %t, want %t", exe, !want, want)
 		}
 	}
@@ -164,8 +163,7 @@ func TestWorkerCounts(t *testing.T) {
 		"8,2,1..4": {1, 2, 4, 8},
 		"1..256":   {1, 2, 4, 8, 16, 22, 32, 44, 64, 88, 128, 256}, // rejected later, with the reason
 	} {
-		got, err := workerCounts(text, two)
-		if err != nil || !slices.Equal(got, want) {
+		if got, err := workerCounts(text, two); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
 		}
 	}

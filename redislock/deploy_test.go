@@ -13,6 +13,7 @@ import (
 
 	"github.com/redis/go-redis/v9"
 
+	locks "locklab/lock"
 	"locklab/redislock"
 )
 
@@ -169,28 +170,13 @@ func slotMigrates(t *testing.T, all []running) {
 	taken := func() {
 		t.Helper()
 		for _, c := range cs {
-			a, b := c.kind.make(r.client(t), c.name+":free", o), c.kind.make(r.client(t), c.name+":free", o)
-			for range 2 {
-				l := lock(t, a)
-				_, err := b.TryLock(t.Context())
-				if !errors.Is(err, redislock.ErrNotAcquired) || c.kind.fenced && l.Token() <= last[c.name] {
-					t.Errorf("%s: token %d after %d; TryLock by another = %v", c.kind.name, l.Token(), last[c.name], err)
-				}
-				last[c.name] = l.Token()
-				unlock(t, l)
-				a, b = b, a
-			}
+			last[c.name] = c.takeFree(t, r, o, last[c.name])
 		}
 	}
 	m.begin(t)
 	renewed()
 	taken()
-	broken := m.tag + "broken"
-	m.admin.LPush(t.Context(), redislock.Companion(broken, "token"), "")
-	if _, err := r.client(t).Mutex(broken, redislock.Options{}).Lock(t.Context()); err == nil {
-		t.Error("a lock without a counter of tokens is taken")
-	}
-	eventually(t, "it is free", func() bool { return m.admin.Exists(t.Context(), broken).Val() == 0 })
+	m.loseReplies(t, r)
 	for _, c := range cs {
 		m.move(t, c.name)
 	}
@@ -207,6 +193,48 @@ func slotMigrates(t *testing.T, all []running) {
 	for _, c := range cs {
 		c.requireServed(t, over.Add(redislock.DefaultTTL/2))
 		eventually(t, "nothing is left of "+c.kind.name, func() bool { return len(leftOf(t, m.admin, c.name)) == 0 })
+	}
+}
+
+// takeFree takes a lock of c's kind by two clients in turn, with tokens above last.
+func (c contest) takeFree(t *testing.T, r running, o redislock.Options, last uint64) uint64 {
+	t.Helper()
+	a, b := c.kind.make(r.client(t), c.name+":free", o), c.kind.make(r.client(t), c.name+":free", o)
+	for range 2 {
+		l := lock(t, a)
+		_, err := b.TryLock(t.Context())
+		if !errors.Is(err, redislock.ErrNotAcquired) || c.kind.fenced && l.Token() <= last {
+			t.Errorf("%s: token %d after %d; TryLock by another = %v", c.kind.name, l.Token(), last, err)
+		}
+		last = l.Token()
+		unlock(t, l)
+		a, b = b, a
+	}
+	return last
+}
+
+// loseReplies: a lock whose slot migrates is free soon after lost replies to each of its requests.
+func (m *migration) loseReplies(t *testing.T, r running) {
+	t.Helper()
+	l := &link{conns: make(map[*lossy]bool)}
+	r.options.Dialer = func(ctx context.Context, network, addr string) (net.Conn, error) {
+		if addr == m.to.Options().Addr {
+			return l.connect(ctx, network, addr)
+		}
+		return new(net.Dialer).DialContext(ctx, network, addr)
+	}
+	lossy := r.client(t).Mutex(m.tag+"lossy", redislock.Options{Wait: patience})
+	for _, op := range []string{"seize", "draw"} {
+		lose := int32(40) // replies, also to repetitions by the client library
+		ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Sent: func(i locks.SentInfo) {
+			if i.Op == op {
+				l.lose.Store(lose)
+				lose = 0
+			}
+		}})
+		lease, err := lossy.Lock(ctx)
+		requireNoError(t, err)
+		unlock(t, lease)
 	}
 }
 

@@ -207,9 +207,8 @@ func newStarved(t *testing.T, at harness.Endpoint) *starved {
 		},
 	})
 	var err error
-	if s.l, err = s.Mutex(name, redislock.Options{TTL: starvedLease}).Lock(ctx); err != nil {
-		t.Fatal(err)
-	}
+	s.l, err = s.Mutex(name, redislock.Options{TTL: starvedLease}).Lock(ctx)
+	requireNoError(t, err)
 	return s
 }
 

@@ -137,8 +137,7 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 // handsOverAfterExpiry: a ticket of an expired session cannot be handed on.
 func handsOverAfterExpiry(t *testing.T, at harness.Endpoint) {
 	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
-	handed, err := zklock.HandOverAfterExpiry(k)
-	if handed || err != nil {
+	if handed, err := zklock.HandOverAfterExpiry(k); handed || err != nil {
 		t.Errorf("a ticket of an expired session is handed on: %t, %v", handed, err)
 	}
 }

@@ -45,8 +45,7 @@ func GrantAfter(m *Mutex, happens func(*Client)) (bool, error) {
 	if err := t.enter(); err != nil {
 		return false, err
 	}
-	v, err := m.p.look(t)
-	if err != nil || !v.head {
+	if v, err := m.p.look(t); err != nil || !v.head {
 		return false, err
 	}
 	happens(m.c)

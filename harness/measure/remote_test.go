@@ -301,16 +301,12 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%s: %v, want %v", test.name, err, test.want)
 		}
 	}
-	if err := release(t.Context(), &endless{}, time.Hour); !errors.Is(err, errEndless) {
+	if err := release(t.Context(), &tardy{says: errEndless, after: -1}, time.Hour); !errors.Is(err, errEndless) {
 		t.Errorf("a lease that never says how it ends: %v", err)
 	}
 }
 
-type endless struct{ shelfLease }
-
 var errEndless = errors.New("no answer ever")
-
-func (*endless) Unlock(context.Context) error { return errEndless }
 
 // newFailing returns a session whose locks cannot be released.
 func newFailing() harness.Session { return failing{new(shelf)} }

@@ -33,8 +33,7 @@ func ask(s *Server, i int, limit time.Duration, args ...any) (string, error) {
 
 func wantReply(t *testing.T, s *Server, i int, want string, args ...any) {
 	t.Helper()
-	reply, err := ask(s, i, 10*time.Second, args...)
-	if err != nil || !strings.Contains(reply, want) {
+	if reply, err := ask(s, i, 10*time.Second, args...); err != nil || !strings.Contains(reply, want) {
 		t.Errorf("server %d says to %v: %q, %v; want %q in it", i, args, reply, err, want)
 	}
 }

@@ -133,8 +133,7 @@ func pipeline(t *testing.T, addr string) {
 	p.Inject(faultproxy.Fault{Match: faultproxy.Op("incr"), Skip: 2}) // its reply
 	c := connect(t, p.Addr())
 	c.Write(encode("INCR %[1]s\nINCR %[1]s\nINCR %[1]s", key))
-	got, err := io.ReadAll(c)
-	if string(got) != ":1\r\n:2\r\n" || !errors.Is(err, syscall.ECONNRESET) {
+	if got, err := io.ReadAll(c); string(got) != ":1\r\n:2\r\n" || !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("read %q, %v; want two replies and a reset", got, err)
 	}
 	direct.must(t, "$1", "GET %s", key)

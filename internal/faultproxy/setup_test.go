@@ -97,8 +97,7 @@ func (c *talk) say(format string, args ...any) (string, error) {
 
 func (c *talk) must(t *testing.T, want, format string, args ...any) {
 	t.Helper()
-	got, err := c.say(format, args...)
-	if err != nil || got != want+"\r\n" {
+	if got, err := c.say(format, args...); err != nil || got != want+"\r\n" {
 		t.Fatalf("%s: %q, %v; want %q", fmt.Sprintf(format, args...), got, err, want)
 	}
 }

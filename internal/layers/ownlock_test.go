@@ -61,13 +61,11 @@ func TestOwnLock(t *testing.T) {
 		for k, w := range words {
 			words[k] = strings.Replace(w, "=../locklab", "="+tree, 1) // so that nothing is compiled again
 		}
-		got, status := command(t, dir, words)
-		if status != 0 || !regexp.MustCompile(c.shows).MatchString(got) {
+		if got, status := command(t, dir, words); status != 0 || !regexp.MustCompile(c.shows).MatchString(got) {
 			t.Fatalf("%s: exit status %d, want 0 and %s in\n%s", strings.Join(words, " "), status, c.shows, got)
 		}
 	}
-	page, err := os.ReadFile(filepath.Join(dir, "before", "index.html"))
-	if err != nil || !strings.Contains(string(page), ">mine<") {
+	if page, err := os.ReadFile(filepath.Join(dir, "before", "index.html")); err != nil || !strings.Contains(string(page), ">mine<") {
 		t.Errorf("the lock is not in the report (%v)", err)
 	}
 	simulateOwnLock(t, dir, files[0])

@@ -145,8 +145,7 @@ func TestRejectedCommands(t *testing.T) {
 		{"cas-spin", two, 0, "1 to 60000 milliseconds"},
 		{"cas-spin", two, time.Hour, "1 to 60000 milliseconds"},
 	} {
-		_, err := tw.Run(t.Context(), test.name, test.cpus, test.span)
-		if err == nil || !strings.Contains(err.Error(), test.want) {
+		if _, err := tw.Run(t.Context(), test.name, test.cpus, test.span); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s on %d CPUs for %v: error is %v, want %q", test.name, len(test.cpus), test.span, err, test.want)
 		}
 	}
@@ -178,8 +177,7 @@ func TestNoCompiler(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Setenv("CC", test.cc+" -m64")
-		_, err := Start(t.Context(), CoreToCore)
-		if !errors.Is(err, ErrNoCompiler) || !strings.Contains(err.Error(), test.want) {
+		if _, err := Start(t.Context(), CoreToCore); !errors.Is(err, ErrNoCompiler) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("CC=%s: error is %v, want %q", test.cc, err, test.want)
 		}
 	}

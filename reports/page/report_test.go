@@ -204,8 +204,7 @@ func TestJSONSchemaRejects(t *testing.T) {
 		{`"rounds": 10`, `"rounds": -1`}, {`"workers": 1`, `"workers": 0`}, {`"headline": `, `"leadline": `}, {`"grade": "`, `"grade": "very `},
 	} {
 		broken := strings.Replace(text, damage[0], damage[1], 1)
-		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(broken))
-		if err != nil || broken == text || s.Validate(doc) == nil {
+		if doc, err := jsonschema.UnmarshalJSON(strings.NewReader(broken)); err != nil || broken == text || s.Validate(doc) == nil {
 			t.Errorf("%s by %s: it was not noticed, or is not there (%v)", damage[0], damage[1], err)
 		}
 	}
