@@ -152,8 +152,9 @@
 // In a cluster all keys of a lock are in the slot of its name, and the locks of a [Multi] may
 // be in different slots. A name whose companion keys would be in another slot is refused.
 // While a slot migrates, leases are renewed and locks released; a lock with a queue is taken by
-// polling, without order. A user that may only use locks whose names begin with "locks:" needs
-// exactly these rights:
+// polling, without order. A migration that is given up loses the locks on the other node.
+//
+// A user that may only use locks whose names begin with "locks:" needs exactly these rights:
 //
 //	ACL SETUSER locks on >PASSWORD
 //	  ~locks:* ~{locks:* &locks:* &{locks:* &redisson_lock__channel:*locks:*
