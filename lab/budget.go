@@ -2,6 +2,8 @@ package lab
 
 import (
 	"fmt"
+	"slices"
+	"sort"
 	"time"
 
 	"locklab/harness/measure"
@@ -20,10 +22,11 @@ const (
 )
 
 // fit chooses rounds and windows so that p takes about budget, and keeps the user's values. It
-// uses the most rounds that fit with windows of fairWindow, up to maxRounds. If defaultRounds do
-// not fit, it shortens the windows, down to minWindow, and then drops rounds, down to the least
-// for an interval. Remaining time extends the windows, up to maxWindow. In a plan of all parts
-// each has its share.
+// uses the most rounds that fit with windows of fairWindow, up to maxRounds; locks that share a
+// process have windows in every second, because ratios need more processes than waits need
+// windows. If too few rounds fit, it shortens the windows, down to minWindow, then has a window in
+// each round, and then drops rounds, down to the least for an interval. Remaining time extends the
+// windows, up to maxWindow.
 //
 // If even the least plan does not fit, fit leaves p as that and returns an error.
 func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
@@ -37,17 +40,22 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 	case o.duration > 0:
 		o.fitRounds(p, budget, o.duration, stat.MinRounds)
 	default:
-		o.fitRounds(p, budget, fairWindow, defaultRounds)
-		if o.fitWindows(p, budget); p.Estimate() > budget {
-			o.fitRounds(p, budget, minWindow, stat.MinRounds)
-			o.fitWindows(p, budget)
+		for _, try := range []struct {
+			every, rounds int
+			window        time.Duration
+		}{{2, roundsFor(2), fairWindow}, {1, defaultRounds, fairWindow}, {1, stat.MinRounds, minWindow}} {
+			if try.every > 1 && !p.Shared() {
+				continue
+			}
+			p.WindowEvery = try.every
+			o.fitRounds(p, budget, try.window, try.rounds)
+			if o.fitWindows(p, budget); p.Estimate() <= budget {
+				break
+			}
 		}
 	}
-	if _, whole := o.whole(); whole && o.duration == 0 && p.Estimate() <= budget {
-		o.divide(p, budget)
-	}
 	if o.rounds == 0 {
-		p.Budget, p.Least, p.Most = max(1, budget), stat.MinRounds, max(maxRounds, p.Rounds)
+		p.Budget, p.Least, p.Most = max(1, budget), roundsFor(p.WindowEvery), max(maxRounds, p.Rounds)
 	}
 	if low := p.Estimate(); low > budget {
 		return usage("a budget of %v is too small: %s in %s take at least %v; choose fewer locks, workers or rounds", o.budget, numfmt.Plural(len(p.Cases), "case"), numfmt.Plural(p.Rounds, "round"), (low + reportTime).Round(time.Second))
@@ -55,35 +63,41 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 	return nil
 }
 
+// roundsFor returns the least rounds with enough windows for an interval.
+func roundsFor(windowEvery int) int { return (stat.MinRounds-1)*max(1, windowEvery) + 1 }
+
 func (o runOptions) fitRounds(p *measure.Plan, budget, window time.Duration, least int) {
-	o.setWindowsOf(p, every, window)
+	o.setWindows(p, window)
 	p.Rounds = 0
-	before := p.Estimate()         // the search for rates
-	p.Rounds = max(1, p.OpenEvery) // the next OpenEvery rounds are the same
-	p.Rounds = max(least, min(max(least, maxRounds), int(float64(p.Rounds)*float64(budget-before)/float64(p.Estimate()-before))+p.OpenEvery))
+	before := p.Estimate()                                 // the search for rates
+	p.Rounds = max(1, p.OpenEvery) * max(1, p.WindowEvery) // the next as many rounds are the same
+	p.Rounds = max(least, min(max(least, maxRounds), int(float64(p.Rounds)*float64(budget-before)/float64(p.Estimate()-before))+p.Rounds))
 	for p.Rounds > least && p.Estimate() > budget {
 		p.Rounds--
 	}
 }
 
+// fitWindows sets the longest windows, in whole ms, that fit, or minWindow.
 func (o runOptions) fitWindows(p *measure.Plan, budget time.Duration) {
-	o.setWindowsOf(p, every, min(maxWindow, max(minWindow, o.windowFor(p, every, budget))))
+	more := sort.Search(int((maxWindow-minWindow)/time.Millisecond), func(i int) bool {
+		o.setWindows(p, minWindow+time.Duration(i+1)*time.Millisecond)
+		return p.Estimate() > budget
+	})
+	o.setWindows(p, minWindow+time.Duration(more)*time.Millisecond)
 }
 
-func (o runOptions) baseOf(c measure.Case) time.Duration {
-	if c.Lock.Remote != nil && o.duration == 0 {
-		return c.Workload.Window / remoteStretch
-	}
-	return c.Workload.Window
-}
-
-func every(measure.Case) bool { return true }
-
-func (o runOptions) setWindowsOf(p *measure.Plan, has func(measure.Case) bool, window time.Duration) {
-	for i := range p.Cases {
-		if !has(p.Cases[i]) {
-			continue
+// baseOf returns the window with which setWindows sets the windows of p.
+func (o runOptions) baseOf(p *measure.Plan) time.Duration {
+	return slices.Min(each(p.Cases, func(c measure.Case) time.Duration {
+		if c.Lock.Remote != nil && o.duration == 0 {
+			return c.Workload.Window / remoteStretch
 		}
+		return c.Workload.Window
+	}))
+}
+
+func (o runOptions) setWindows(p *measure.Plan, window time.Duration) {
+	for i := range p.Cases {
 		w := &p.Cases[i].Workload
 		w.Window = window
 		c := p.Cases[i]

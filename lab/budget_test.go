@@ -26,7 +26,7 @@ func TestFit(t *testing.T) {
 	}{
 		{name: "nothing", budget: time.Second, fewest: stat.MinRounds, most: stat.MinRounds, shortest: minWindow, longest: minWindow, short: true},
 		{name: "fewest rounds", budget: 5 * time.Second, fewest: stat.MinRounds, most: defaultRounds, shortest: minWindow, longest: 40 * time.Millisecond},
-		{name: "shorter windows", budget: 14 * time.Second, fewest: 8, most: 8, shortest: minWindow, longest: defaultWindow},
+		{name: "shorter windows", budget: 12 * time.Second, fewest: 8, most: 8, shortest: minWindow, longest: defaultWindow},
 		{name: "as they are", budget: 25 * time.Second, fewest: 13, most: 17, shortest: 90 * time.Millisecond, longest: 120 * time.Millisecond},
 		{name: "more rounds", budget: time.Minute, fewest: 30, most: 40, shortest: fairWindow, longest: 120 * time.Millisecond},
 		{name: "longer windows", budget: 5 * time.Minute, fewest: maxRounds, most: maxRounds, shortest: 300 * time.Millisecond, longest: maxWindow},
@@ -45,7 +45,7 @@ func TestFit(t *testing.T) {
 			if errors.Is(err, harness.ErrUsage) != c.short {
 				t.Fatalf("got %v", err)
 			}
-			if w := c.o.baseOf(p.Cases[0]); p.Rounds < c.fewest || p.Rounds > c.most || w < c.shortest || w > c.longest {
+			if w := c.o.baseOf(p); p.Rounds < c.fewest || p.Rounds > c.most || w < c.shortest || w > c.longest {
 				t.Errorf("%d rounds of %v, want %d to %d of %v to %v", p.Rounds, w, c.fewest, c.most, c.shortest, c.longest)
 			}
 			if e := p.Estimate(); !c.short && !c.over && (e < c.budget*9/10 || e > c.budget*21/20) {

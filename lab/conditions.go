@@ -19,7 +19,7 @@ type condition struct {
 
 // loadEvery is the rounds between open loops of a default run: their waits are pooled, so
 // fewer, longer windows have enough samples.
-const loadEvery = 7
+const loadEvery = 14
 
 // defaultConditions returns a load as in services, equal on every machine, and durable servers
 // 1 ms away, for the fastest lock of each family and some peers.

@@ -7,7 +7,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
-	"locklab/harness/result"
 	"locklab/internal/site"
 )
 
@@ -19,7 +18,7 @@ func TestDefaultConditions(t *testing.T) {
 		p := requirePlan(t, o)
 		for _, c := range p.Cases {
 			switch {
-			case sited(result.Describe(c.Lock), c.Workload):
+			case c.Workload.Rate == 0 && c.Site().Kind != "" && !c.Site().Plain():
 				sites++
 			case c.Workload.Rate > 0:
 				open++

@@ -18,8 +18,8 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	in := measure.Calibrate()
 	m := o.program.manifest(o.seed)
 	maps.Copy(m.Versions, s.Versions())
-	m.Command, m.Rounds, m.Cases, m.OpenEvery, m.Flags = o.commandLine(), p.Rounds, len(p.Cases), p.OpenEvery, o.chosen
-	m.Window, m.Windows, m.Overhead, m.Sections = o.baseOf(p.Cases[0]), o.windows(p), in.Overhead(), in.SectionCosts(p.Cases)
+	m.Command, m.Rounds, m.Cases, m.OpenEvery, m.WindowEvery, m.Flags = o.commandLine(), p.Rounds, len(p.Cases), p.OpenEvery, p.WindowEvery, o.chosen
+	m.Window, m.Overhead, m.Sections = o.baseOf(p), in.Overhead(), in.SectionCosts(p.Cases)
 	m.Sites, m.Skipped, m.Warnings = s.Sites, skipped, append(m.Warnings, site.ColdWarnings(s.Sites)...)
 	if o.ranks > 1 {
 		m.Rank, m.Ranks, m.Job, m.Machine.Host = o.rank, o.ranks, o.job, o.host

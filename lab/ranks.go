@@ -31,7 +31,7 @@ type setting struct {
 // setting returns the part of p that other ranks need.
 func (o *runOptions) setting(p *measure.Plan, skipped []result.Skip) setting {
 	return setting{
-		Plan:  result.Manifest{Command: o.commandLine(), Flags: o.chosen, Seed: o.seed, Rounds: p.Rounds, Window: o.baseOf(p.Cases[0]), Windows: o.windows(p), Skipped: skipped},
+		Plan:  result.Manifest{Command: o.commandLine(), Flags: o.chosen, Seed: o.seed, Rounds: p.Rounds, Window: o.baseOf(p), Skipped: skipped},
 		Cases: casesOf(p), RunID: p.RunID, Trips: p.Trips,
 	}
 }

@@ -83,7 +83,7 @@ func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Rounds = m.Rounds
+	p.Rounds, p.WindowEvery = m.Rounds, m.WindowEvery
 	site.Drop(p, func(c measure.Case) string { // locks that were skipped then are skipped again
 		if i := slices.IndexFunc(m.Skipped, func(s result.Skip) bool {
 			return s.Lock == c.Lock.Name && (s.Conditions == "" || s.Conditions == site.Conditions(c))
@@ -101,12 +101,7 @@ func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
 	if err := unsought(p, m.Saturations); err != nil {
 		return nil, err
 	}
-	o.setWindowsOf(p, every, m.Window)
-	for _, t := range parts {
-		if w, ok := m.Windows[t.name]; ok {
-			o.setWindowsOf(p, t.of, w)
-		}
-	}
+	o.setWindows(p, m.Window)
 	return p, nil
 }
 

@@ -145,8 +145,7 @@ func refusals(t *testing.T, home string) {
 		{"", func(m *result.Manifest) { m.Binary = strings.Repeat("0", 64) }, "another build"},
 		{"", func(m *result.Manifest) { m.Cases = 5 }, "5 cases"},
 		{"", func(m *result.Manifest) { m.Flags["workers"] = "2" }, "which it has measured"},
-		{"", func(m *result.Manifest) { m.Windows["local"]++ }, "20ms"},
-		{"", func(m *result.Manifest) { m.Window++; m.Windows = nil }, "20ms"}, // of an earlier version
+		{"", func(m *result.Manifest) { m.Window++ }, "20ms"},
 		{"", func(m *result.Manifest) { m.Flags = nil }, "does not say how it was planned"},
 	} {
 		var m result.Manifest

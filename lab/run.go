@@ -58,7 +58,7 @@ const (
 	defaultRounds   = 8
 	defaultWindow   = 250 * time.Millisecond // for local locks
 	remoteStretch   = 3                      // factor for the longer window of remote locks
-	warmupShare     = 5                      // the warm-up is the window divided by this
+	warmupShare     = 10                     // the warm-up is the window divided by this
 	defaultRunsRoot = "runs"
 )
 
@@ -158,7 +158,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
 		fmt.Fprintln(stderr, "hardware experiments: ten seconds")
-		h := hardwareRun{program: o.program, options: hardware.Options{Repeats: hardwareRepeats, Budget: hardwareTime}, store: store{file: out}, earlier: earlier, evidence: true}
+		h := hardwareRun{program: o.program, options: hardware.Options{Repeats: 3, Budget: time.Second}, store: store{file: out}, earlier: earlier, evidence: true}
 		if err = h.runAll(ctx, hardware.Suite, io.Discard, stderr); errors.Is(err, errInterrupted) {
 			err = nil
 		}
@@ -291,7 +291,7 @@ func (o runOptions) plan() (*measure.Plan, error) {
 		return l.Family == harness.Peer || slices.Contains([]string{judge.DefaultBaseline, judge.DefaultOfReaders, o.guarantees.baseline}, l.Name)
 	}
 	p.Rounds = cmp.Or(o.rounds, defaultRounds)
-	o.setWindowsOf(p, every, cmp.Or(o.duration, defaultWindow))
+	o.setWindows(p, cmp.Or(o.duration, defaultWindow))
 	if o.budget == 0 || len(cases) == 0 {
 		return p, nil
 	}

@@ -34,7 +34,7 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 
 func (o *runOptions) windowFlags(f *pflag.FlagSet) {
 	f.Var(span(&o.duration, 0, 1, harness.MaxWindow), "duration", fmt.Sprintf("measured window of a case (default %v; distributed %d times that)", defaultWindow, remoteStretch))
-	f.Var(span(&o.warmup, 0, 0, harness.MaxWindow), "warmup", "warm-up before the window (default a fifth of it)")
+	f.Var(span(&o.warmup, 0, 0, harness.MaxWindow), "warmup", "warm-up before the window (default a tenth of it)")
 }
 
 func (o *runOptions) runFlags(cmd *cobra.Command) {

@@ -77,7 +77,7 @@ func (o *runOptions) search(ctx context.Context, p *measure.Plan, out *result.Wr
 		m.Saturations, m.Skipped = o.saturations, append(m.Skipped, unsaturated(o.saturations)...)
 		m.Rounds, m.Cases = p.Rounds, len(p.Cases)
 		if len(p.Cases) > 0 {
-			m.Window, m.Windows = o.baseOf(p.Cases[0]), o.windows(p)
+			m.Window = o.baseOf(p)
 		}
 	})
 	return cmp.Or(err, unsought(p, o.saturations), p.Validate())

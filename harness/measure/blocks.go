@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 )
 
 // The length of a block of local locks: with excess workers two preemption slices.
@@ -22,18 +23,15 @@ const (
 	blockMany  = 20 * time.Millisecond
 )
 
-// The number of blocks of each lock.
-const (
-	fewestPasses = 3 // least for local locks
-	remotePasses = 2
-)
+// fewestPasses is the least number of blocks of each lock in a process without a window.
+const fewestPasses = 2
 
 // block returns the length of a block of w. Blocks of distributed locks grow with the window.
 func block(w harness.Workload, remote bool) time.Duration {
 	procs := cmp.Or(w.GOMAXPROCS, runtime.GOMAXPROCS(0))
 	switch {
 	case remote:
-		return w.Window / remotePasses
+		return w.Window / fewestPasses
 	case w.Workers == 1:
 		return blockAlone
 	case w.Workers <= procs:
@@ -42,12 +40,20 @@ func block(w harness.Workload, remote bool) time.Duration {
 	return blockMany
 }
 
-// passes returns the blocks of each lock, for a local one half of the window.
-func passes(w harness.Workload, remote bool) int {
-	if remote {
-		return remotePasses
+// windows reports whether the processes of round measure windows.
+func (p *Plan) windows(round int) bool { return p.WindowEvery < 2 || round%p.WindowEvery == 0 }
+
+// passes returns the blocks of each lock in a process, in sum half of the window; less if other
+// processes have no window.
+func (p *Plan) passes(w harness.Workload, remote bool, round int) int {
+	n, least := int(w.Window/(2*block(w, remote))), fewestPasses
+	if p.WindowEvery > 1 {
+		n /= p.WindowEvery
+		if p.windows(round) {
+			least = 1
+		}
 	}
-	return max(fewestPasses, int(w.Window/(2*block(w, remote))))
+	return max(least, n)
 }
 
 // A unit is the cases of one process: the closed loops of one workload and kind of lock.
@@ -77,6 +83,11 @@ func (p *Plan) units() (out []unit) {
 	return out
 }
 
+// Shared reports whether locks of p share a process.
+func (p *Plan) Shared() bool {
+	return slices.ContainsFunc(p.units(), func(u unit) bool { return len(u) > 1 })
+}
+
 func (p *Plan) shares(c Case) bool {
 	return p.Together == nil && !c.Sought && c.Workload.Rate == 0 && c.Lock.Loop == nil && p.exe == ""
 }
@@ -86,12 +97,13 @@ func (p *Plan) shares(c Case) bool {
 func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round, serial int, each func(Case, *result.Result, error) error) error {
 	left := slices.Clone(u)
 	if len(u) > 1 {
-		s := spec{Workload: u[0].Workload, Round: round, Seed: p.Seed + uint64(serial)<<32, Machine: known}
+		w, remote := u[0].Workload, u[0].Lock.Remote != nil
+		s := spec{Workload: w, Round: round, Seed: p.Seed + uint64(serial)<<32, Machine: known, Windowless: !p.windows(round)}
 		limit := cmp.Or(p.Patience, time.Minute)
-		for k, n := range p.Race.passes(u) {
+		for k, n := range p.Race.passes(u, p.passes(w, remote, round)) {
 			c := u[k]
 			s.Shared = append(s.Shared, share{c.Lock.Name, fmt.Sprintf("%s-%d-%d", p.RunID, serial, k), n, p.Race.turns(c, len(u)), p.access(c)})
-			limit += 4 * c.estimate(1)
+			limit += 4 * p.estimate(c, 1, round)
 		}
 		heard, failed := ask(ctx, s, limit)
 		all, _ := results(heard.answer)
@@ -121,7 +133,8 @@ func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round
 }
 
 // measureShared measures the locks of jobs, of one workload, here: alternating blocks, then a
-// window of each, its last block. It writes each result to out when complete.
+// window of each, its last block, unless s is windowless. It writes each result to out when
+// complete.
 func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out io.Writer) (err error) {
 	var all []*sharer
 	defer func() {
@@ -138,7 +151,7 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 		}
 		x.meter.leave(ctx)
 	}
-	rng, remote := rand.New(rand.NewPCG(s.Seed, 1)), jobs[0].Lock.Remote != nil
+	rng, remote, noise := rand.New(rand.NewPCG(s.Seed, 1)), jobs[0].Lock.Remote != nil, machine.Watch()
 	most := slices.MaxFunc(s.Shared, func(a, b share) int { return a.Passes - b.Passes }).Passes
 	for pass := range most {
 		runtime.GC()
@@ -157,8 +170,14 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 			}
 		}
 	}
+	seen := noise.Stop()
 	for _, i := range rng.Perm(len(all)) {
-		if err := all[i].window(ctx, most, s.Round, out); err != nil {
+		if s.Windowless {
+			err = all[i].end(seen, s.Round, out)
+		} else {
+			err = all[i].window(ctx, most, s.Round, out)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -171,6 +190,7 @@ type sharer struct {
 	meter  *serverMeter
 	turns  int // blocks in each pass
 	blocks result.Blocks
+	sum    result.Result // of the blocks
 }
 
 // open sets up the lock of job and warms it up. It returns the result of the warm-up.
@@ -217,11 +237,20 @@ func (x *sharer) drive(ctx context.Context, limit Limit) (*result.Result, error)
 func (x *sharer) block(ctx context.Context, pass int, length time.Duration) error {
 	x.meter.enter(ctx)
 	defer x.meter.leave(ctx)
-	res, err := x.drive(ctx, Limit{Window: length, Steady: x.rig.job.steady()})
+	res, err := x.drive(ctx, Limit{Window: length, Steady: x.rig.job.steady() / 4})
 	if err == nil {
 		x.add(pass, res)
+		x.sum.AddBlock(res)
 	}
 	return err
+}
+
+// end writes the result of a process without windows, in which the machine was disturbed as in
+// seen, to out.
+func (x *sharer) end(seen machine.Noise, round int, out io.Writer) error {
+	x.sum.Blocks = &x.blocks
+	x.rig.disturb(&x.sum, seen)
+	return writeResult(out, &x.sum, round)
 }
 
 // window measures the window, the block of the last pass, and writes the result to out.

@@ -17,7 +17,8 @@ import (
 )
 
 func TestBlocksAlternate(t *testing.T) {
-	p := plan(2, good, readers, single)
+	p := plan(3, good, readers, single)
+	p.WindowEvery = 2
 	open := p.Cases[0]
 	open.Workload.Rate = 1e4
 	other := p.Cases[0]
@@ -31,18 +32,26 @@ func TestBlocksAlternate(t *testing.T) {
 			alone = append(alone, at.Result)
 		}
 	}
-	if len(shared) != 6 || len(alone) != 4 {
+	if len(shared) != 9 || len(alone) != 6 {
 		t.Fatalf("%d results share a process, %d do not", len(shared), len(alone))
 	}
 	processes := make(map[uint64][]int)
 	for _, r := range shared {
-		if b := r.Blocks; b == nil || !b.Valid() || len(b.Ops) != passes(r.Workload, false)+1 || idle(b.Ops) > len(b.Ops)/2 {
-			t.Errorf("%s: blocks %+v, want %d", r.Lock.Name, r.Blocks, passes(r.Workload, false)+1)
+		n, window := p.passes(r.Workload, false, r.Round), r.Round != 1
+		if window {
+			n++
+		}
+		if b := r.Blocks; b == nil || !b.Valid() || len(b.Ops) != n || idle(b.Ops) > len(b.Ops)/2 {
+			t.Errorf("%s: blocks %+v, want %d", r.Lock.Name, r.Blocks, n)
 			continue
+		}
+		if whole := total(r.Blocks.Ops) == r.Ops && total(r.Blocks.Elapsed) == int64(r.Elapsed); whole == window || (len(r.Wait) > 0) != window || (r.Workers != nil) != window ||
+			r.Noise == nil || r.CPU.Time == 0 || r.Overlap == 0 || r.Hold.N == 0 {
+			t.Errorf("round %d: %+v: want windows in the first and third, and sums of the blocks in the second", r.Round, r)
 		}
 		processes[r.Blocks.Process] = append(processes[r.Blocks.Process], r.Round)
 	}
-	if len(processes) != 2 {
+	if len(processes) != 3 {
 		t.Errorf("processes %v, want one for each round", processes)
 	}
 	for _, rounds := range processes {
@@ -55,6 +64,13 @@ func TestBlocksAlternate(t *testing.T) {
 			t.Errorf("%s with %s has blocks", r.Lock.Name, r.Workload.Name())
 		}
 	}
+}
+
+func total[T int64 | uint64](xs []T) (sum T) {
+	for _, x := range xs {
+		sum += x
+	}
+	return sum
 }
 
 // idle counts blocks without an acquisition: the host may take the processor for 5 ms.
@@ -137,11 +153,12 @@ func TestLengthOfBlocks(t *testing.T) {
 		workers, procs int
 		window         time.Duration
 		block          time.Duration
-		passes         int
-	}{{1, 2, 100, 5, 10}, {2, 2, 100, 10, 5}, {3, 2, 100, 20, 3}, {16, 2, 250, 20, 6}, {2, 1, 100, 20, 3}} {
-		w := harness.Workload{Workers: c.workers, GOMAXPROCS: c.procs, Window: c.window * time.Millisecond}
-		if block(w, false) != c.block*time.Millisecond || passes(w, false) != c.passes {
-			t.Errorf("%d workers on %d processors, window %v: %d blocks of %v", c.workers, c.procs, w.Window, passes(w, false), block(w, false))
+		passes         [3]int // with windows in each process; if others have none; without one
+	}{{1, 2, 100, 5, [3]int{10, 5, 5}}, {2, 2, 100, 10, [3]int{5, 2, 2}}, {3, 2, 100, 20, [3]int{2, 1, 2}}, {16, 2, 250, 20, [3]int{6, 3, 3}}, {2, 1, 20, 20, [3]int{2, 1, 2}}} {
+		w, every, other := harness.Workload{Workers: c.workers, GOMAXPROCS: c.procs, Window: c.window * time.Millisecond}, new(Plan), &Plan{WindowEvery: 2}
+		got := [3]int{every.passes(w, false, 1), other.passes(w, false, 2), other.passes(w, false, 1)}
+		if block(w, false) != c.block*time.Millisecond || got != c.passes {
+			t.Errorf("%d workers on %d processors, window %v: %d blocks of %v", c.workers, c.procs, w.Window, got, block(w, false))
 		}
 	}
 }

@@ -44,7 +44,8 @@ type spec struct {
 	exe   string // the program to start; "" is this one
 	relay *relay // if it meets
 
-	Shared []share // several locks in one process; nil is Lock alone
+	Shared     []share // several locks in one process; nil is Lock alone
+	Windowless bool    // these have blocks and no window
 
 	Access
 }

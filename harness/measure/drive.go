@@ -48,8 +48,8 @@ func (d *drive) run(ctx context.Context, worker func(i int), wire func() harness
 			t.begin = d.now()
 			if d.entered.Add(1) == int64(len(d.tallies)) {
 				d.all <- struct{}{}
-				runtime.Gosched() // to the coordinator: spinning workers leave it no processor for a time slice
 			}
+			runtime.Gosched() // to the others and the coordinator: spinning workers leave them no processor for a time slice
 			worker(i)
 			t.end = d.now()
 			unpin()

@@ -9,51 +9,55 @@ import (
 // ms more on two virtual processors, twice that if half are busy.
 const (
 	processCost = 40 * time.Millisecond
-	clientCost  = 3 * time.Millisecond  // per client: with 64 clients a case took 2 to 6 ms longer for each than with one, depending on the lock
-	tripsCost   = 15 * time.Millisecond // the round trips to a server around the window
-	sharedCost  = 35 * time.Millisecond // a lock in a process that it shares: five drives of 16 workers begin and end, probes
+	clientCost  = 4 * time.Millisecond  // per client: with 64 clients a case took 2 to 6 ms longer for each than with one, depending on the lock
+	sharedCost  = 15 * time.Millisecond // a lock in a process that it shares: three drives of 16 workers begin and end
+	probesCost  = 20 * time.Millisecond // the transfers or round trips around a window
 )
 
 // Estimate returns the approximate duration of p. If rates must be searched, it includes the
 // search.
-func (p *Plan) Estimate() time.Duration { return p.estimateOf(nil, p.Rounds) }
+func (p *Plan) Estimate() time.Duration { return p.estimateOf(p.Rounds) }
 
-// EstimateOf is Estimate for the cases picked by has.
-func (p *Plan) EstimateOf(has func(Case) bool) time.Duration { return p.estimateOf(has, p.Rounds) }
-
-func (p *Plan) estimateOf(has func(Case) bool, rounds int) (d time.Duration) {
+func (p *Plan) estimateOf(rounds int) (d time.Duration) {
 	for _, u := range p.units() {
 		for _, c := range u {
-			if has != nil && !has(c) {
-				continue
-			}
-			each := c.StandIn().estimate(len(u))
+			levels, known := time.Duration(1), c.StandIn()
 			if c.Unknown() {
 				d += p.seekTime(c)
-				each *= time.Duration(len(saturationShares))
+				levels = time.Duration(len(saturationShares))
 			}
-			d += each * time.Duration(p.RoundsOf(c.StandIn(), rounds))
+			for round := range rounds {
+				if p.due(known, round) {
+					d += levels * p.estimate(known, len(u), round)
+				}
+			}
 		}
 	}
 	return d
 }
 
 // estimate returns the approximate duration of c in a process of n cases.
-func (c Case) estimate(n int) time.Duration {
-	cost := processCost
+func (p *Plan) estimate(c Case, n, round int) time.Duration {
+	cost, window := processCost, c.Workload.Window
 	blocks := time.Duration(0)
 	remote := c.Lock.Remote != nil
 	if n > 1 {
 		cost = sharedCost + processCost/time.Duration(n)
-		blocks = time.Duration(passes(c.Workload, remote)) * block(c.Workload, remote)
+		blocks = time.Duration(p.passes(c.Workload, remote, round)) * block(c.Workload, remote)
 		if !remote {
 			blocks += blocks * time.Duration(referenceTurns(n)-1) / time.Duration(n)
 		}
 	}
-	if remote {
-		cost += tripsCost + clientCost*time.Duration(c.Workload.Workers)
+	switch {
+	case n > 1 && !p.windows(round):
+		window = 0
+	case n > 1 || remote:
+		cost += probesCost
 	}
-	windows := c.Workload.Warmup + c.Workload.Window
+	if remote {
+		cost += clientCost * time.Duration(c.Workload.Workers)
+	}
+	windows := c.Workload.Warmup + window
 	if c.Workload.Rate > 0 {
 		windows += time.Duration(lead * float64(windows))
 	}
@@ -82,7 +86,7 @@ func (p *Plan) progress(now time.Time, builds []Build) *progress {
 				case p.has(c, round):
 					r.done += len(builds)
 				default:
-					r.ahead += c.estimate(len(u)) * time.Duration(len(builds))
+					r.ahead += p.estimate(c, len(u), round) * time.Duration(len(builds))
 				}
 			}
 		}
@@ -127,10 +131,10 @@ func (r *progress) replan(behind int, now time.Time) {
 	n := time.Duration(len(r.builds))
 	slowdown := float64(now.Sub(r.begin)) / float64(r.behind)
 	fit := behind
-	for fit < p.Most && slowdown*float64(n*(p.estimateOf(nil, fit)+p.estimateOf(nil, fit+1)))/2 <= float64(p.Budget) {
+	for fit < p.Most && slowdown*float64(n*(p.estimateOf(fit)+p.estimateOf(fit+1)))/2 <= float64(p.Budget) {
 		fit++
 	}
 	rounds := max(behind, min(max(fit, p.Least), p.Most))
-	r.ahead += n * (p.estimateOf(nil, rounds) - p.estimateOf(nil, r.rounds))
+	r.ahead += n * (p.estimateOf(rounds) - p.estimateOf(r.rounds))
 	r.rounds, r.total = rounds, p.total(rounds)*len(r.builds)
 }

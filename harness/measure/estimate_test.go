@@ -46,7 +46,7 @@ func simulateRun(p *Plan, slowdown float64) *progress {
 		for _, u := range p.units() {
 			for _, c := range u {
 				if p.due(c, round) {
-					e := c.estimate(len(u))
+					e := p.estimate(c, len(u), round)
 					now = now.Add(time.Duration(slowdown * float64(e)))
 					r.add(e, 0, nil)
 				}
@@ -75,7 +75,7 @@ func TestReplan(t *testing.T) {
 // If all of it is slow, the time left is right within a fifth at the end.
 func TestLeft(t *testing.T) {
 	p := plan(100, good)
-	each, begin := p.Cases[0].estimate(1), time.Unix(0, 0)
+	each, begin := p.estimate(p.Cases[0], 1, 0), time.Unix(0, 0)
 	for _, slow := range []int{10, 100} {
 		r, now := p.progress(begin, []Build{{}}), begin
 		whole := r.left(now)
@@ -112,7 +112,7 @@ func TestOpenEvery(t *testing.T) {
 	if len(in["good"]) != 7 || !slices.Equal(in["single"], []int{0, 3, 6}) {
 		t.Errorf("measured in %v", in)
 	}
-	each, open := p.Cases[0].estimate(1), p.Cases[1].estimate(1)
+	each, open := p.estimate(p.Cases[0], 1, 0), p.estimate(p.Cases[1], 1, 0)
 	if got, want := p.Estimate(), 7*each+3*open; got != want || p.Total() != 10 {
 		t.Errorf("%d measurements take %v, want 10 and %v", p.Total(), got, want)
 	}

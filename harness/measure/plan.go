@@ -50,6 +50,10 @@ type Plan struct {
 	// OpenEvery, if more than 1, limits open loops to the first of every OpenEvery rounds.
 	OpenEvery int
 
+	// WindowEvery, if more than 1, limits the windows of locks that share a process to the first
+	// of every WindowEvery rounds. In the others they have blocks.
+	WindowEvery int
+
 	// Done reports whether a case was measured in a round before, to skip; nil skips nothing.
 	Done func(c Case, round int) bool
 
@@ -169,7 +173,7 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error, builds ...B
 					if res != nil {
 						res.Trips = p.Trips[c.Lock.Name]
 					}
-					spent := r.add(c.estimate(len(units[i])), b, at.Lost)
+					spent := r.add(p.estimate(c, len(units[i]), round), b, at.Lost)
 					at.Case, at.Result, at.Done, at.Left = c, res, r.done, r.left(time.Now())
 					return cmp.Or(report(at), spent)
 				})
@@ -233,7 +237,7 @@ func (p *Plan) measure(ctx context.Context, c Case, known calibration, round, se
 		s.relay = &relay{together: p.Together, serial: serial}
 	}
 	s.Access = p.access(c)
-	res, err := spawn(ctx, s, 4*c.estimate(1)+cmp.Or(p.Patience, time.Minute))
+	res, err := spawn(ctx, s, 4*p.estimate(c, 1, round)+cmp.Or(p.Patience, time.Minute))
 	if fault, ok := errors.AsType[*lockError](err); ok {
 		// A lock that hangs or ends its process is a finding, not the end of the run.
 		res, err = &result.Result{Lock: result.Describe(c.Lock), Workload: c.Workload, Round: round,

@@ -41,9 +41,8 @@ func (r Race) turns(c Case, n int) int {
 // Comparison Procedure for Comparing Several Treatments with a Control", JASA 50, 1955.
 func referenceTurns(n int) int { return max(1, int(math.Round(math.Sqrt(float64(n-1))))) }
 
-// passes returns the number of passes of each case of u.
-func (r Race) passes(u unit) []int {
-	all := passes(u[0].Workload, u[0].Lock.Remote != nil)
+// passes returns the number of passes of each case of u, all without a race.
+func (r Race) passes(u unit, all int) []int {
 	out := slices.Repeat([]int{all}, len(u))
 	var open []int
 	for i, c := range u {

@@ -44,7 +44,7 @@ func TestRace(t *testing.T) {
 		for _, all := range tt.rounds {
 			r.count(all)
 		}
-		if got := r.passes(u); [4]int(got) != tt.want {
+		if got := r.passes(u, 6); [4]int(got) != tt.want {
 			t.Errorf("%s: passes %v, want %v", tt.name, got, tt.want)
 		}
 	}

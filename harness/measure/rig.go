@@ -271,7 +271,6 @@ func (r *Rig) window(ctx context.Context, servers *serverMeter) (*result.Result,
 		return nil, err
 	}
 	res.Servers = servers.cost()
-	res.Warnings = append(res.Warnings, machine.NoiseWarnings(*res.Noise)...)
 	return res, nil
 }
 
@@ -288,11 +287,15 @@ func (r *Rig) watched(ctx context.Context, drive func() (*result.Result, error))
 	if err = cmp.Or(err, ctx.Err()); err != nil {
 		return nil, err
 	}
-	seen.Busy = min(r.job.Workload.Workers, seen.CPUs, runtime.GOMAXPROCS(0))
-	res.Noise = &seen
-	res.Warnings = append(res.Warnings, machine.ChangeWarnings(seen, r.in.Start)...)
+	r.disturb(res, seen)
 	res.Warnings = append(res.Warnings, doubts(res)...)
 	return res, nil
+}
+
+func (r *Rig) disturb(res *result.Result, seen machine.Noise) {
+	seen.Busy = min(r.job.Workload.Workers, seen.CPUs, runtime.GOMAXPROCS(0))
+	res.Noise = &seen
+	res.Warnings = slices.Concat(res.Warnings, machine.ChangeWarnings(seen, r.in.Start), machine.NoiseWarnings(seen))
 }
 
 // minOverlap is the least share of the window with all workers for a valid result.

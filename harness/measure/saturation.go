@@ -223,7 +223,7 @@ const (
 )
 
 func (p *Plan) seekTime(c Case) time.Duration {
-	each := c.StandIn().estimate(1)
+	each := p.estimate(c.StandIn(), 1, 0)
 	if c.Lock.Remote != nil {
 		each += caseTrips * c.Workload.Delay
 		each += meetingsEach * time.Duration(c.Workload.Workers) * (turnCost + turnTrips*c.Workload.Delay)

@@ -96,8 +96,8 @@ func TestDistributedBlocks(t *testing.T) {
 		}
 		for _, r := range rs {
 			b := r.Blocks
-			if b == nil || !b.Valid() || b.Process != 7 || len(b.Ops) != remotePasses+1 || r.Servers == nil || r.Servers.Connections == nil {
-				t.Fatalf("%s: blocks %+v, servers %+v, want %d blocks of process 7", r.Lock.Name, b, r.Servers, remotePasses+1)
+			if b == nil || !b.Valid() || b.Process != 7 || len(b.Ops) != fewestPasses+1 || r.Servers == nil || r.Servers.Connections == nil {
+				t.Fatalf("%s: blocks %+v, servers %+v, want %d blocks of process 7", r.Lock.Name, b, r.Servers, fewestPasses+1)
 			}
 			if n, want := *r.Servers.Connections, connections[r.Lock.Name]; n != want || slices.Contains(b.Handovers, 0) {
 				wrong = append(wrong, fmt.Sprintf("%s: %d connections, want %d; handovers %d", r.Lock.Name, n, want, b.Handovers))
@@ -118,7 +118,7 @@ func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*res
 	for _, v := range redislab.Suite {
 		if slices.Contains(names, v.Name) {
 			jobs = append(jobs, Job{Lock: v, At: at, Key: t.Name() + v.Name, Workload: w})
-			s.Shared = append(s.Shared, share{Passes: remotePasses, Turns: 1})
+			s.Shared = append(s.Shared, share{Passes: fewestPasses, Turns: 1})
 		}
 	}
 	var out bytes.Buffer

@@ -135,7 +135,8 @@ type Result struct {
 
 // Blocks are short windows in which the locks of a workload took turns in one process, in an
 // order drawn for each pass. Locks are compared by the ratios within a pass, which slower
-// noise does not change. The last block is the window of the result.
+// noise does not change. The last block is the window of the result, if it has one: else the
+// result has the sums of its blocks.
 type Blocks struct {
 	Process   uint64   `json:"process"`          // the same for all locks that took turns
 	Passes    []int    `json:"passes,omitempty"` // by block; nil if each pass has one
@@ -174,6 +175,18 @@ func (b *Blocks) pass(block int) int {
 	return b.Passes[block]
 }
 
+// AddBlock adds the sums of a block to r, which has none but those of blocks.
+func (r *Result) AddBlock(b *Result) {
+	if r.Elapsed == 0 {
+		*r = Result{Lock: b.Lock, Workload: b.Workload, Started: b.Started, Overlap: b.Overlap, Wire: b.Wire,
+			SampleEvery: b.SampleEvery, Clock: b.Clock, ClockFloor: b.ClockFloor, ClockStep: b.ClockStep}
+	} else {
+		r.Overlap, r.Wire = min(r.Overlap, b.Overlap), addCounts(r.Wire, b.Wire)
+	}
+	r.Elapsed, r.Ops, r.Handovers = r.Elapsed+b.Elapsed, r.Ops+b.Ops, r.Handovers+b.Handovers
+	r.Hold, r.Think, r.CPU = r.Hold.Merge(b.Hold), r.Think.Merge(b.Think), r.CPU.add(b.CPU)
+}
+
 // Spans is the number and total length of some spans.
 type Spans struct {
 	N   int64         `json:"n"`
@@ -200,6 +213,10 @@ type ClientCost struct {
 	Voluntary   int64         `json:"voluntary"`   // context switches while waiting
 	Involuntary int64         `json:"involuntary"` // context switches by preemption
 	Allocs      uint64        `json:"allocs"`      // heap objects
+}
+
+func (c ClientCost) add(d ClientCost) ClientCost {
+	return ClientCost{Time: c.Time + d.Time, Voluntary: c.Voluntary + d.Voluntary, Involuntary: c.Involuntary + d.Involuntary, Allocs: c.Allocs + d.Allocs}
 }
 
 // A ServerCost is the cost of a window to all servers of a lock. A nil field is unknown.

@@ -51,9 +51,7 @@ var MergeRules = []*MergeRule{
 	{"RoundTrip", "the median rank's, if the longest is at most 1.5 times the shortest; else unknown", func(out *Result, g *group) { out.RoundTrip = g.roundTrip() }},
 	{"Trips", "of the first rank that has them", fold(func(r *Result) **Trips { return &r.Trips }, func(a, b *Trips) *Trips { return cmp.Or(a, b) })},
 	{"Overlap", "the least, times the share of Elapsed in which all windows were open", func(out *Result, g *group) { out.Overlap = g.overlap() }},
-	{"CPU", "sums", fold(func(r *Result) *ClientCost { return &r.CPU }, func(a, b ClientCost) ClientCost {
-		return ClientCost{Time: a.Time + b.Time, Voluntary: a.Voluntary + b.Voluntary, Involuntary: a.Involuntary + b.Involuntary, Allocs: a.Allocs + b.Allocs}
-	})},
+	{"CPU", "sums", fold(func(r *Result) *ClientCost { return &r.CPU }, ClientCost.add)},
 	{"Wire", "sums; nothing if a rank has none", fold(func(r *Result) **harness.Counts { return &r.Wire }, addCounts)},
 	{"Servers", "from rank 0, because all ranks see the same servers", func(out *Result, g *group) { out.Servers = g.parts[0].Servers }},
 	{"Noise", "the worst of all hosts in each figure; the use of other ranks on a host does not count as others", func(out *Result, g *group) { out.Noise = g.noise() }},

@@ -36,16 +36,15 @@ type Manifest struct {
 	Rounds  int      `json:"rounds"`           // planned
 	Cases   int      `json:"cases"`            // planned in each round
 
-	// OpenEvery, if more than 1, limits open loops to the first of every OpenEvery rounds.
-	OpenEvery int `json:"open_every,omitempty"`
+	// OpenEvery and WindowEvery, if more than 1, limit open loops, and windows of locks that share
+	// a process, to the first of every so many rounds.
+	OpenEvery   int `json:"open_every,omitempty"`
+	WindowEvery int `json:"window_every,omitempty"`
 
 	// Flags determine the measurements, Window is the chosen window for local locks. With them
 	// and the seed, an interrupted run gets the same plan again.
 	Flags  map[string]string `json:"flags,omitempty"`
 	Window time.Duration     `json:"window,omitempty"` // ns
-
-	// Windows are the chosen windows of the parts that the time of the run was divided among.
-	Windows map[string]time.Duration `json:"windows,omitempty"` // ns
 
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"` // zero while running, or if the run was killed

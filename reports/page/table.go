@@ -135,8 +135,14 @@ func ratioText(ratio *judge.Ratio) string {
 }
 
 func tableNotes(t judge.Table, missing []string) (notes []string) {
-	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of a column hold together with 95 %% confidence; n = %s%s. Waits, fairness and cost of an acquisition: %s.",
-		roundsText([]judge.Table{t}), blocksText(t), numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
+	windows := 0
+	for _, r := range t.Rows {
+		if r.Longest != nil {
+			windows = max(windows, int(r.Longest.N))
+		}
+	}
+	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of a column hold together with 95 %% confidence; n = %s%s. Waits and fairness (%s) and cost of an acquisition: %s.",
+		roundsText([]judge.Table{t}), blocksText(t), numfmt.Plural(windows, "window"), numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
 	if missing != nil {
 		slices.Sort(missing)
 		notes = append(notes, notAvailable+": "+strings.Join(slices.Compact(missing), "; ")+".")
