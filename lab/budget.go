@@ -47,7 +47,7 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 			if try.every > 1 && !p.Shared() {
 				continue
 			}
-			p.WindowEvery = try.every
+			p.Every.Window = try.every
 			o.fitRounds(p, budget, try.window, try.rounds)
 			if o.fitWindows(p, budget); p.Estimate() <= budget {
 				break
@@ -55,7 +55,7 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 		}
 	}
 	if o.rounds == 0 {
-		p.Budget, p.Least, p.Most = max(1, budget), roundsFor(p.WindowEvery), max(maxRounds, p.Rounds)
+		p.Budget, p.Least, p.Most = max(1, budget), roundsFor(p.Every.Window), max(maxRounds, p.Rounds)
 	}
 	if low := p.Estimate(); low > budget {
 		return usage("a budget of %v is too small: %s in %s take at least %v; choose fewer locks, workers or rounds", o.budget, numfmt.Plural(len(p.Cases), "case"), numfmt.Plural(p.Rounds, "round"), (low + reportTime).Round(time.Second))
@@ -69,8 +69,8 @@ func roundsFor(windowEvery int) int { return (stat.MinRounds-1)*max(1, windowEve
 func (o runOptions) fitRounds(p *measure.Plan, budget, window time.Duration, least int) {
 	o.setWindows(p, window)
 	p.Rounds = 0
-	before := p.Estimate()                                 // the search for rates
-	p.Rounds = max(1, p.OpenEvery) * max(1, p.WindowEvery) // the next as many rounds are the same
+	before := p.Estimate()                                   // the search for rates
+	p.Rounds = max(1, p.Every.Open) * max(1, p.Every.Window) // the next as many rounds are the same
 	p.Rounds = max(least, min(max(least, maxRounds), int(float64(p.Rounds)*float64(budget-before)/float64(p.Estimate()-before))+p.Rounds))
 	for p.Rounds > least && p.Estimate() > budget {
 		p.Rounds--

@@ -18,7 +18,7 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	in := measure.Calibrate()
 	m := o.program.manifest(o.seed)
 	maps.Copy(m.Versions, s.Versions())
-	m.Command, m.Rounds, m.Cases, m.OpenEvery, m.WindowEvery, m.Flags = o.commandLine(), p.Rounds, len(p.Cases), p.OpenEvery, p.WindowEvery, o.chosen
+	m.Command, m.Rounds, m.Cases, m.OpenEvery, m.WindowEvery, m.Flags = o.commandLine(), p.Rounds, len(p.Cases), p.Every.Open, p.Every.Window, o.chosen
 	m.Window, m.Overhead, m.Sections = o.baseOf(p), in.Overhead(), in.SectionCosts(p.Cases)
 	m.Sites, m.Skipped, m.Warnings = s.Sites, skipped, append(m.Warnings, site.ColdWarnings(s.Sites)...)
 	if o.ranks > 1 {

@@ -187,6 +187,6 @@ func casesOf(p *measure.Plan) string {
 	for _, c := range p.Cases {
 		fmt.Fprintln(h, c.Name(), c.Workload.Window, c.Workload.Warmup)
 	}
-	fmt.Fprintln(h, p.Rounds, p.OpenEvery, p.Seed)
+	fmt.Fprintln(h, p.Rounds, p.Every.Open, p.Seed)
 	return fmt.Sprintf("%x", h.Sum(nil))
 }

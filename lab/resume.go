@@ -83,7 +83,7 @@ func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.Rounds, p.WindowEvery = m.Rounds, m.WindowEvery
+	p.Rounds, p.Every.Window = m.Rounds, m.WindowEvery
 	site.Drop(p, func(c measure.Case) string { // locks that were skipped then are skipped again
 		if i := slices.IndexFunc(m.Skipped, func(s result.Skip) bool {
 			return s.Lock == c.Lock.Name && (s.Conditions == "" || s.Conditions == site.Conditions(c))

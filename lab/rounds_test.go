@@ -52,7 +52,7 @@ func TestMakefileBudget(t *testing.T) {
 	const start = 20 * time.Second // with the warm-up of ZooKeeper
 	o := optionsOf(t, "--budget="+budget.String())
 	p := requirePlan(t, o)
-	if err := o.fit(p, budget-start-reportTime); err != nil || p.WindowEvery != 2 || p.Rounds < roundsFor(2) {
+	if err := o.fit(p, budget-start-reportTime); err != nil || p.Every.Window != 2 || p.Rounds < roundsFor(2) {
 		t.Errorf("%v give %d rounds, want %d, and windows in half of them (%v)", budget, p.Rounds, roundsFor(2), err)
 	}
 }

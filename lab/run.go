@@ -285,8 +285,9 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	if whole {
 		cases = append(a.defaultCases(locks, cpus), o.conditionCases(locks, cpus, few)...)
 	}
-	p := &measure.Plan{Cases: cases, OpenEvery: o.openEvery(), Seed: o.seed,
+	p := &measure.Plan{Cases: cases, Seed: o.seed,
 		RunID: fmt.Sprintf("%x-%x", time.Now().Unix(), os.Getpid())}
+	p.Every.Open = o.openEvery()
 	p.Race.Reference = func(l result.Lock) bool {
 		return l.Family == harness.Peer || slices.Contains([]string{judge.DefaultBaseline, judge.DefaultOfReaders, o.guarantees.baseline}, l.Name)
 	}

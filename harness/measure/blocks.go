@@ -41,14 +41,14 @@ func block(w harness.Workload, remote bool) time.Duration {
 }
 
 // windows reports whether the processes of round measure windows.
-func (p *Plan) windows(round int) bool { return p.WindowEvery < 2 || round%p.WindowEvery == 0 }
+func (p *Plan) windows(round int) bool { return p.Every.Window < 2 || round%p.Every.Window == 0 }
 
 // passes returns the blocks of each lock in a process, in sum half of the window; less if other
 // processes have no window.
 func (p *Plan) passes(w harness.Workload, remote bool, round int) int {
 	n, least := int(w.Window/(2*block(w, remote))), fewestPasses
-	if p.WindowEvery > 1 {
-		n /= p.WindowEvery
+	if p.Every.Window > 1 {
+		n /= p.Every.Window
 		if p.windows(round) {
 			least = 1
 		}

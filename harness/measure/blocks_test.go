@@ -18,7 +18,7 @@ import (
 
 func TestBlocksAlternate(t *testing.T) {
 	p := plan(3, good, readers, single)
-	p.WindowEvery = 2
+	p.Every.Window = 2
 	open := p.Cases[0]
 	open.Workload.Rate = 1e4
 	other := p.Cases[0]
@@ -155,7 +155,8 @@ func TestLengthOfBlocks(t *testing.T) {
 		block          time.Duration
 		passes         [3]int // with windows in each process; if others have none; without one
 	}{{1, 2, 100, 5, [3]int{10, 5, 5}}, {2, 2, 100, 10, [3]int{5, 2, 2}}, {3, 2, 100, 20, [3]int{2, 1, 2}}, {16, 2, 250, 20, [3]int{6, 3, 3}}, {2, 1, 20, 20, [3]int{2, 1, 2}}} {
-		w, every, other := harness.Workload{Workers: c.workers, GOMAXPROCS: c.procs, Window: c.window * time.Millisecond}, new(Plan), &Plan{WindowEvery: 2}
+		w, every, other := harness.Workload{Workers: c.workers, GOMAXPROCS: c.procs, Window: c.window * time.Millisecond}, new(Plan), new(Plan)
+		other.Every.Window = 2
 		got := [3]int{every.passes(w, false, 1), other.passes(w, false, 2), other.passes(w, false, 1)}
 		if block(w, false) != c.block*time.Millisecond || got != c.passes {
 			t.Errorf("%d workers on %d processors, window %v: %d blocks of %v", c.workers, c.procs, w.Window, got, block(w, false))

@@ -96,12 +96,12 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// TestOpenEvery: open loops are in one round of OpenEvery. The plan's count, estimate and
+// TestOpenEvery: open loops are in one round of Every.Open. The plan's count, estimate and
 // measurement agree with that, and so does the number of rounds in a budget.
 func TestOpenEvery(t *testing.T) {
 	p := plan(7, good, single)
 	p.Cases[1].Workload.Rate, p.Cases[1].Workload.Window = 1e4, 4*time.Millisecond
-	p.OpenEvery = 3
+	p.Every.Open = 3
 	in := make(map[string][]int)
 	for i, at := range measurePlan(t, p) {
 		in[at.Case.Lock.Name] = append(in[at.Case.Lock.Name], at.Round)

@@ -47,12 +47,9 @@ type Plan struct {
 	// Trips are the counted trips of the remote locks, by name, for the results.
 	Trips map[string]*result.Trips
 
-	// OpenEvery, if more than 1, limits open loops to the first of every OpenEvery rounds.
-	OpenEvery int
-
-	// WindowEvery, if more than 1, limits the windows of locks that share a process to the first
-	// of every WindowEvery rounds. In the others they have blocks.
-	WindowEvery int
+	// Every, if more than 1, limits open loops, and windows of locks that share a process, to the
+	// first of every so many rounds. Processes without windows have blocks.
+	Every struct{ Open, Window int }
 
 	// Done reports whether a case was measured in a round before, to skip; nil skips nothing.
 	Done func(c Case, round int) bool
@@ -189,7 +186,7 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error, builds ...B
 }
 
 // RoundsOf returns the number of rounds, out of rounds, in which p measures c.
-func (p *Plan) RoundsOf(c Case, rounds int) int { return c.Workload.RoundsOf(rounds, p.OpenEvery) }
+func (p *Plan) RoundsOf(c Case, rounds int) int { return c.Workload.RoundsOf(rounds, p.Every.Open) }
 
 // Total returns the number of measurements of p over all its rounds.
 func (p *Plan) Total() int { return p.total(p.Rounds) }
