@@ -49,7 +49,7 @@ func TestMakefileBudget(t *testing.T) {
 	}
 	budget, err := time.ParseDuration(m[1])
 	requireNoError(t, err)
-	const start = 20 * time.Second // with the warm-up of ZooKeeper
+	const start = 17 * time.Second // with the warm-up of ZooKeeper
 	o := optionsOf(t, "--budget="+budget.String())
 	p := requirePlan(t, o)
 	if err := o.fit(p, budget-start-reportTime); err != nil || p.Every.Window != 2 || p.Rounds < roundsFor(2) {

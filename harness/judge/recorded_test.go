@@ -18,7 +18,7 @@ import (
 // processors, Linux 6.18, Go 1.26.8): 12 rounds while it was idle, and 11 beside two busy
 // processes, which took 38 % of the processors. These two commands record another:
 //
-//	locklab run --locks default --budget 2m25s --out DIR
+//	locklab run --locks default --budget 2m15s --out DIR
 //	locklab export DIR --format rates | gzip -9n >harness/judge/testdata/quiet.jsonl.gz
 //
 //go:embed testdata/quiet.jsonl.gz testdata/busy.jsonl.gz

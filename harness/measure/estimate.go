@@ -9,9 +9,9 @@ import (
 // ms more on two virtual processors, twice that if half are busy.
 const (
 	processCost = 40 * time.Millisecond
-	clientCost  = 4 * time.Millisecond  // per client: with 64 clients a case took 2 to 6 ms longer for each than with one, depending on the lock
-	sharedCost  = 15 * time.Millisecond // a lock in a process that it shares: three drives of 16 workers begin and end
-	probesCost  = 20 * time.Millisecond // the transfers or round trips around a window
+	clientCost  = 3 * time.Millisecond  // per client: with 64 clients a case took 2 to 6 ms longer for each than with one, depending on the lock
+	sharedCost  = 12 * time.Millisecond // a lock in a process that it shares: three drives of 16 workers begin and end
+	probesCost  = 16 * time.Millisecond // the transfers or round trips around a window
 )
 
 // Estimate returns the approximate duration of p. If rates must be searched, it includes the

@@ -15,7 +15,7 @@ import (
 
 // Limits of the warm-up, a fraction of the run, so that short runs do not wait.
 const (
-	warmShare = 8                // ratio of the run to the warm-up
+	warmShare = 10               // ratio of the run to the warm-up
 	WarmLeast = 2 * time.Second  // shorter is no warm-up
 	warmMost  = 30 * time.Second // for each set of servers
 )
