@@ -186,7 +186,7 @@ compare: build ## compare two runs: BASE=dir NEW=dir. CI calls build/locklab com
 prove-compare: ## 20 comparisons of a build with itself and 20 with a lock slowed by 10 %: ten minutes; TRIES=n
 	scripts/prove-compare
 
-prove-verdict: build ## 10 runs of the default report and 10 beside two busy processes: the same locks and first sentence in 9 of 10? Goes on where it was interrupted; an hour. TRIES=n BUDGET=2m15s KIND=--quiet
+prove-verdict: build ## 10 runs of the default report and 10 next to two busy processes: the same locks and first sentence in 9 of 10? Goes on where it was interrupted; an hour. TRIES=n BUDGET=2m15s KIND=--quiet
 	scripts/deps redis zookeeper
 	BUDGET=$(BUDGET) scripts/prove-verdict $(KIND)
 

@@ -3,6 +3,7 @@ package lab
 import (
 	"errors"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -84,9 +85,12 @@ func TestBrief(t *testing.T) {
 			t.Errorf("run %s: distributed workers %v, want %d", c.args, got, briefRemoteWorkers)
 		}
 		again, flags := parseRun(t)
-		requireNoError(t, recall(flags, "DIR", result.Manifest{Flags: o.chosen}))
-		if q, err := again.planAgain(result.Manifest{Rounds: p.Rounds, Flags: o.chosen}); err != nil || len(q.Cases) != len(p.Cases) {
-			t.Errorf("run %s: %d cases, resumed %v, error %v", c.args, len(p.Cases), q, err)
+		m := result.Manifest{Flags: o.chosen}
+		o.record(&m, p)
+		requireNoError(t, recall(flags, "DIR", m))
+		work := func(c measure.Case) harness.Workload { return c.Workload }
+		if q, err := again.planAgain(m); err != nil || q.Rounds != p.Rounds || q.Every != p.Every || !slices.Equal(each(q.Cases, work), each(p.Cases, work)) {
+			t.Errorf("run %s: %d cases in %d rounds, every %v; resumed %+v, error %v", c.args, len(p.Cases), p.Rounds, p.Every, q, err)
 		}
 	}
 }

@@ -22,10 +22,10 @@ const (
 )
 
 // fit chooses rounds and windows so that p takes about budget, and keeps the user's values. It
-// uses the most rounds that fit with windows of fairWindow, up to maxRounds; locks that share a
-// process have windows in every second, because ratios need more processes than waits need
-// windows. If too few rounds fit, it shortens the windows, down to minWindow, then has a window in
-// each round, and then drops rounds, down to the least for an interval. Remaining time extends the
+// uses the most rounds that fit with windows of fairWindow, up to maxRounds. Locks that share a
+// process have windows in every second round: ratios need more processes than waits need windows.
+// If too few rounds fit, fit shortens the windows, down to minWindow. Then it plans windows in each
+// round. Last it drops rounds, down to the least for an interval. Remaining time extends the
 // windows, up to maxWindow.
 //
 // If even the least plan does not fit, fit leaves p as that and returns an error.

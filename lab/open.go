@@ -18,8 +18,8 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	in := measure.Calibrate()
 	m := o.program.manifest(o.seed)
 	maps.Copy(m.Versions, s.Versions())
-	m.Command, m.Rounds, m.Cases, m.OpenEvery, m.WindowEvery, m.Flags = o.commandLine(), p.Rounds, len(p.Cases), p.Every.Open, p.Every.Window, o.chosen
-	m.Window, m.Overhead, m.Sections = o.baseOf(p), in.Overhead(), in.SectionCosts(p.Cases)
+	o.record(&m, p)
+	m.Command, m.Flags, m.Overhead, m.Sections = o.commandLine(), o.chosen, in.Overhead(), in.SectionCosts(p.Cases)
 	m.Sites, m.Skipped, m.Warnings = s.Sites, skipped, append(m.Warnings, site.ColdWarnings(s.Sites)...)
 	if o.ranks > 1 {
 		m.Rank, m.Ranks, m.Job, m.Machine.Host = o.rank, o.ranks, o.job, o.host
@@ -35,6 +35,14 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 		}))
 	}
 	return dir.out, out, run, nil
+}
+
+// record writes into m what planAgain needs to make p again, with the flags.
+func (o runOptions) record(m *result.Manifest, p *measure.Plan) {
+	m.Rounds, m.Cases, m.OpenEvery, m.WindowEvery = p.Rounds, len(p.Cases), p.Every.Open, p.Every.Window
+	if len(p.Cases) > 0 {
+		m.Window = o.baseOf(p)
+	}
 }
 
 // commandLine returns the command that repeats the run, which for ranks is of all of them.

@@ -75,10 +75,7 @@ func (o *runOptions) search(ctx context.Context, p *measure.Plan, out *result.Wr
 	}
 	err = out.Edit(func(m *result.Manifest) {
 		m.Saturations, m.Skipped = o.saturations, append(m.Skipped, unsaturated(o.saturations)...)
-		m.Rounds, m.Cases = p.Rounds, len(p.Cases)
-		if len(p.Cases) > 0 {
-			m.Window = o.baseOf(p)
-		}
+		o.record(m, p)
 	})
 	return cmp.Or(err, unsought(p, o.saturations), p.Validate())
 }

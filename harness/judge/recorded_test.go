@@ -15,7 +15,7 @@ import (
 )
 
 // The rates of the default choice, by block, on a virtual machine (AMD EPYC, two virtual
-// processors, Linux 6.18, Go 1.26.8): 12 rounds while it was idle, and 11 beside two busy
+// processors, Linux 6.18, Go 1.26.8): 12 rounds while it was idle, and 11 next to two busy
 // processes, which took 38 % of the processors. These two commands record another:
 //
 //	locklab run --locks default --budget 2m15s --out DIR

@@ -43,8 +43,8 @@ func block(w harness.Workload, remote bool) time.Duration {
 // windows reports whether the processes of round measure windows.
 func (p *Plan) windows(round int) bool { return p.Every.Window < 2 || round%p.Every.Window == 0 }
 
-// passes returns the blocks of each lock in a process, in sum half of the window; less if other
-// processes have no window.
+// passes returns the number of blocks of each lock in a process. They last half of the window
+// together, or less if other processes have no window.
 func (p *Plan) passes(w harness.Workload, remote bool, round int) int {
 	n, least := int(w.Window/(2*block(w, remote))), fewestPasses
 	if p.Every.Window > 1 {
@@ -245,8 +245,7 @@ func (x *sharer) block(ctx context.Context, pass int, length time.Duration) erro
 	return err
 }
 
-// end writes the result of a process without windows, in which the machine was disturbed as in
-// seen, to out.
+// end writes the result of a process without windows to out. seen is what disturbed the machine.
 func (x *sharer) end(seen machine.Noise, round int, out io.Writer) error {
 	x.sum.Blocks = &x.blocks
 	x.rig.disturb(&x.sum, seen)

@@ -45,7 +45,7 @@ func TestBlocksAlternate(t *testing.T) {
 			t.Errorf("%s: blocks %+v, want %d", r.Lock.Name, r.Blocks, n)
 			continue
 		}
-		if whole := total(r.Blocks.Ops) == r.Ops && total(r.Blocks.Elapsed) == int64(r.Elapsed); whole == window || (len(r.Wait) > 0) != window || (r.Workers != nil) != window ||
+		if whole := total(r.Blocks.Ops) == r.Ops && total(r.Blocks.Elapsed) == int64(r.Elapsed) && total(r.Blocks.Handovers) == r.Handovers; whole == window || (len(r.Wait) > 0) != window || (r.Workers != nil) != window ||
 			r.Noise == nil || r.CPU.Time == 0 || r.Overlap == 0 || r.Hold.N == 0 {
 			t.Errorf("round %d: %+v: want windows in the first and third, and sums of the blocks in the second", r.Round, r)
 		}

@@ -47,8 +47,8 @@ type Plan struct {
 	// Trips are the counted trips of the remote locks, by name, for the results.
 	Trips map[string]*result.Trips
 
-	// Every, if more than 1, limits open loops, and windows of locks that share a process, to the
-	// first of every so many rounds. Processes without windows have blocks.
+	// Every.Open is the number of rounds from one with open loops to the next. Every.Window is the
+	// same for the windows of locks that share a process; the others have blocks alone. 0 is 1.
 	Every struct{ Open, Window int }
 
 	// Done reports whether a case was measured in a round before, to skip; nil skips nothing.

@@ -135,8 +135,8 @@ type Result struct {
 
 // Blocks are short windows in which the locks of a workload took turns in one process, in an
 // order drawn for each pass. Locks are compared by the ratios within a pass, which slower
-// noise does not change. The last block is the window of the result, if it has one: else the
-// result has the sums of its blocks.
+// noise does not change. The last block is the window of the result. A result without a window has
+// the sums of its blocks.
 type Blocks struct {
 	Process   uint64   `json:"process"`          // the same for all locks that took turns
 	Passes    []int    `json:"passes,omitempty"` // by block; nil if each pass has one
@@ -175,7 +175,7 @@ func (b *Blocks) pass(block int) int {
 	return b.Passes[block]
 }
 
-// AddBlock adds the sums of a block to r, which has none but those of blocks.
+// AddBlock adds a block to r, which is empty or the sum of other blocks.
 func (r *Result) AddBlock(b *Result) {
 	if r.Elapsed == 0 {
 		*r = Result{Lock: b.Lock, Workload: b.Workload, Started: b.Started, Overlap: b.Overlap, Wire: b.Wire,

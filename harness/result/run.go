@@ -36,8 +36,8 @@ type Manifest struct {
 	Rounds  int      `json:"rounds"`           // planned
 	Cases   int      `json:"cases"`            // planned in each round
 
-	// OpenEvery and WindowEvery, if more than 1, limit open loops, and windows of locks that share
-	// a process, to the first of every so many rounds.
+	// OpenEvery is the number of rounds from one with open loops to the next. WindowEvery is the
+	// same for the windows of locks that share a process. 0 is 1.
 	OpenEvery   int `json:"open_every,omitempty"`
 	WindowEvery int `json:"window_every,omitempty"`
 
