@@ -23,37 +23,37 @@ const (
 	blockMany  = 20 * time.Millisecond
 )
 
-// fewestPasses is the least number of blocks of each lock in a process without a window.
-const fewestPasses = 2
-
-// block returns the length of a block of w. Blocks of distributed locks grow with the window.
-func block(w harness.Workload, remote bool) time.Duration {
-	procs := cmp.Or(w.GOMAXPROCS, runtime.GOMAXPROCS(0))
-	switch {
-	case remote:
-		return w.Window / fewestPasses
-	case w.Workers == 1:
-		return blockAlone
-	case w.Workers <= procs:
-		return blockFew
-	}
-	return blockMany
-}
+// fewestBlocks is the least number of blocks of a lock in a process that has no other rule.
+const fewestBlocks = 2
 
 // windows reports whether the processes of round measure windows.
 func (p *Plan) windows(round int) bool { return p.Every.Window < 2 || round%p.Every.Window == 0 }
 
-// passes returns the number of blocks of each lock in a process. They last half of the window
-// together, or less if other processes have no window.
-func (p *Plan) passes(w harness.Workload, remote bool, round int) int {
-	n, least := int(w.Window/(2*block(w, remote))), fewestPasses
-	if p.Every.Window > 1 {
-		n /= p.Every.Window
-		if p.windows(round) {
-			least = 1
-		}
+// blocks returns the number of blocks of each lock in a process of round, and their length. They
+// last half of the window together, or a window if the locks are distributed. If only some
+// processes have windows, these have one block. It is left out for several workers of a distributed
+// lock, who begin and end slowly: their window is a block too, and other processes have one that
+// lasts two windows.
+func (p *Plan) blocks(w harness.Workload, remote bool, round int) (n int, length time.Duration) {
+	some, procs := p.Every.Window > 1, cmp.Or(w.GOMAXPROCS, runtime.GOMAXPROCS(0))
+	switch {
+	case remote && w.Workers > 1 && some && p.windows(round):
+		return 0, 0
+	case remote && w.Workers > 1 && some:
+		return 1, 2 * w.Window
+	case remote:
+		length = w.Window / fewestBlocks
+	case w.Workers == 1:
+		length = blockAlone
+	case w.Workers <= procs:
+		length = blockFew
+	default:
+		length = blockMany
 	}
-	return max(least, n)
+	if some && p.windows(round) {
+		return 1, length
+	}
+	return max(fewestBlocks, int(w.Window/(2*length))), length
 }
 
 // A unit is the cases of one process: the closed loops of one workload and kind of lock.
@@ -100,7 +100,9 @@ func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round
 		w, remote := u[0].Workload, u[0].Lock.Remote != nil
 		s := spec{Workload: w, Round: round, Seed: p.Seed + uint64(serial)<<32, Machine: known, Windowless: !p.windows(round)}
 		limit := cmp.Or(p.Patience, time.Minute)
-		for k, n := range p.Race.passes(u, p.passes(w, remote, round)) {
+		passes, length := p.blocks(w, remote, round)
+		s.Block = length
+		for k, n := range p.Race.passes(u, passes) {
 			c := u[k]
 			s.Shared = append(s.Shared, share{c.Lock.Name, fmt.Sprintf("%s-%d-%d", p.RunID, serial, k), n, p.Race.turns(c, len(u)), p.access(c)})
 			limit += 4 * p.estimate(c, 1, round)
@@ -151,10 +153,10 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 		}
 		x.meter.leave(ctx)
 	}
-	rng, remote, noise := rand.New(rand.NewPCG(s.Seed, 1)), jobs[0].Lock.Remote != nil, machine.Watch()
+	rng, noise := rand.New(rand.NewPCG(s.Seed, 1)), machine.Watch()
 	most := slices.MaxFunc(s.Shared, func(a, b share) int { return a.Passes - b.Passes }).Passes
+	runtime.GC()
 	for pass := range most {
-		runtime.GC()
 		var order []int
 		for i, x := range s.Shared {
 			if pass >= x.Passes {
@@ -165,12 +167,13 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 		}
 		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for _, i := range order {
-			if err := all[i].block(ctx, pass, block(s.Workload, remote)); err != nil {
+			if err := all[i].block(ctx, pass, s.Block); err != nil {
 				return err
 			}
 		}
 	}
 	seen := noise.Stop()
+	runtime.GC()
 	for _, i := range rng.Perm(len(all)) {
 		if s.Windowless {
 			err = all[i].end(seen, s.Round, out)

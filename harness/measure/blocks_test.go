@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -37,7 +38,8 @@ func TestBlocksAlternate(t *testing.T) {
 	}
 	processes := make(map[uint64][]int)
 	for _, r := range shared {
-		n, window := p.passes(r.Workload, false, r.Round), r.Round != 1
+		n, _ := p.blocks(r.Workload, false, r.Round)
+		window := r.Round != 1
 		if window {
 			n++
 		}
@@ -86,7 +88,7 @@ func idle(ops []uint64) (n int) {
 // TestSkippedPass: a lock that left the race has only its first block and its window; a
 // reference has several blocks in a pass.
 func TestSkippedPass(t *testing.T) {
-	s := spec{Workload: harness.Workload{Workers: 1, Window: 5 * time.Millisecond}, Shared: []share{{Passes: 3, Turns: 3}, {Passes: 1, Turns: 1}}}
+	s := spec{Workload: harness.Workload{Workers: 1, Window: 5 * time.Millisecond}, Block: 5 * time.Millisecond, Shared: []share{{Passes: 3, Turns: 3}, {Passes: 1, Turns: 1}}}
 	var out bytes.Buffer
 	requireNoError(t, measureShared(t.Context(), instruments(), []Job{{Lock: good, Workload: s.Workload}, {Lock: readers, Workload: s.Workload}}, s, &out))
 	all, err := results(out.Bytes())
@@ -148,18 +150,30 @@ func TestSharedInterrupted(t *testing.T) {
 	}
 }
 
-func TestLengthOfBlocks(t *testing.T) {
+func TestBlocks(t *testing.T) {
 	for _, c := range []struct {
 		workers, procs int
+		remote         bool
 		window         time.Duration
-		block          time.Duration
-		passes         [3]int // with windows in each process; if others have none; without one
-	}{{1, 2, 100, 5, [3]int{10, 5, 5}}, {2, 2, 100, 10, [3]int{5, 2, 2}}, {3, 2, 100, 20, [3]int{2, 1, 2}}, {16, 2, 250, 20, [3]int{6, 3, 3}}, {2, 1, 20, 20, [3]int{2, 1, 2}}} {
+		want           [3]string // with windows in each process; if others have none; without one
+	}{
+		{1, 2, false, 100, [3]string{"10 of 5ms", "1 of 5ms", "10 of 5ms"}},
+		{2, 2, false, 100, [3]string{"5 of 10ms", "1 of 10ms", "5 of 10ms"}},
+		{3, 2, false, 100, [3]string{"2 of 20ms", "1 of 20ms", "2 of 20ms"}},
+		{16, 2, false, 250, [3]string{"6 of 20ms", "1 of 20ms", "6 of 20ms"}},
+		{2, 1, false, 20, [3]string{"2 of 20ms", "1 of 20ms", "2 of 20ms"}},
+		{1, 2, true, 100, [3]string{"2 of 50ms", "1 of 50ms", "2 of 50ms"}},
+		{16, 2, true, 100, [3]string{"2 of 50ms", "0 of 0s", "1 of 200ms"}},
+	} {
 		w, every, other := harness.Workload{Workers: c.workers, GOMAXPROCS: c.procs, Window: c.window * time.Millisecond}, new(Plan), new(Plan)
 		other.Every.Window = 2
-		got := [3]int{every.passes(w, false, 1), other.passes(w, false, 2), other.passes(w, false, 1)}
-		if block(w, false) != c.block*time.Millisecond || got != c.passes {
-			t.Errorf("%d workers on %d processors, window %v: %d blocks of %v", c.workers, c.procs, w.Window, got, block(w, false))
+		var got [3]string
+		for i, p := range []*Plan{every, other, other} {
+			n, length := p.blocks(w, c.remote, 2-i/2)
+			got[i] = fmt.Sprintf("%d of %v", n, length)
+		}
+		if got != c.want {
+			t.Errorf("%d workers on %d processors, distributed %v, window %v: %q blocks, want %q", c.workers, c.procs, c.remote, w.Window, got, c.want)
 		}
 	}
 }

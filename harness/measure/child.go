@@ -44,8 +44,9 @@ type spec struct {
 	exe   string // the program to start; "" is this one
 	relay *relay // if it meets
 
-	Shared     []share // several locks in one process; nil is Lock alone
-	Windowless bool    // these have blocks and no window
+	Shared     []share       // several locks in one process; nil is Lock alone
+	Block      time.Duration // the length of their blocks
+	Windowless bool          // they have no window
 
 	Access
 }

@@ -10,7 +10,7 @@ import (
 const (
 	processCost = 40 * time.Millisecond
 	clientCost  = 3 * time.Millisecond  // per client: with 64 clients a case took 2 to 6 ms longer for each than with one, depending on the lock
-	sharedCost  = 12 * time.Millisecond // a lock in a process that it shares: three drives of 16 workers begin and end
+	sharedCost  = 6 * time.Millisecond  // a lock in a process that it shares: three drives of 16 workers begin and end
 	probesCost  = 16 * time.Millisecond // the transfers or round trips around a window
 )
 
@@ -43,7 +43,8 @@ func (p *Plan) estimate(c Case, n, round int) time.Duration {
 	remote := c.Lock.Remote != nil
 	if n > 1 {
 		cost = sharedCost + processCost/time.Duration(n)
-		blocks = time.Duration(p.passes(c.Workload, remote, round)) * block(c.Workload, remote)
+		passes, length := p.blocks(c.Workload, remote, round)
+		blocks = time.Duration(passes) * length
 		if !remote {
 			blocks += blocks * time.Duration(referenceTurns(n)-1) / time.Duration(n)
 		}

@@ -96,8 +96,8 @@ func TestDistributedBlocks(t *testing.T) {
 		}
 		for _, r := range rs {
 			b := r.Blocks
-			if b == nil || !b.Valid() || b.Process != 7 || len(b.Ops) != fewestPasses+1 || r.Servers == nil || r.Servers.Connections == nil {
-				t.Fatalf("%s: blocks %+v, servers %+v, want %d blocks of process 7", r.Lock.Name, b, r.Servers, fewestPasses+1)
+			if b == nil || !b.Valid() || b.Process != 7 || len(b.Ops) != fewestBlocks+1 || r.Servers == nil || r.Servers.Connections == nil {
+				t.Fatalf("%s: blocks %+v, servers %+v, want %d blocks of process 7", r.Lock.Name, b, r.Servers, fewestBlocks+1)
 			}
 			if n, want := *r.Servers.Connections, connections[r.Lock.Name]; n != want || slices.Contains(b.Handovers, 0) {
 				wrong = append(wrong, fmt.Sprintf("%s: %d connections, want %d; handovers %d", r.Lock.Name, n, want, b.Handovers))
@@ -113,12 +113,12 @@ func TestDistributedBlocks(t *testing.T) {
 func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*result.Result {
 	t.Helper()
 	w := harness.Workload{Workers: 8, Warmup: 10 * time.Millisecond, Window: 60 * time.Millisecond}
-	s := spec{Workload: w, Seed: 7}
+	s := spec{Workload: w, Seed: 7, Block: 30 * time.Millisecond}
 	var jobs []Job
 	for _, v := range redislab.Suite {
 		if slices.Contains(names, v.Name) {
 			jobs = append(jobs, Job{Lock: v, At: at, Key: t.Name() + v.Name, Workload: w})
-			s.Shared = append(s.Shared, share{Passes: fewestPasses, Turns: 1})
+			s.Shared = append(s.Shared, share{Passes: fewestBlocks, Turns: 1})
 		}
 	}
 	var out bytes.Buffer
