@@ -107,10 +107,11 @@ type hold struct {
 	leases map[*Lease]bool // not yet unlocked
 }
 
-// lost reports whether h is over by our clock. Nothing would give its remains back.
+// lost reports whether h is over by our clock. Nothing would give its remains back, except for a
+// lease whose release waits for its turn.
 func (h *hold) lost() bool {
 	for l := range h.leases {
-		if l.Err() == nil {
+		if l.Err() == nil || l.state.Load() != stateHeld { // in this order: Unlock changes the state first
 			return false
 		}
 	}
