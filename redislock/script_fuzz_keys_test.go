@@ -192,3 +192,22 @@ func (k *keyFuzz) check() {
 		return
 	}
 }
+
+// TestLastMillisecond: a lock that is about to expire is not taken for one without an end.
+func TestLastMillisecond(t *testing.T) {
+	k := &keyFuzz{T: t, rdb: dial(t, runParallel(t)), ctx: t.Context()}
+	for kind, reply := range map[string]struct{ taken, forEver string }{"pubsub": {"1", "0"}, "reentrant": {"[1 0]", "[0 0]"}} {
+		k.scripts = redislock.KeyScripts()[kind]
+		for range 20 {
+			k.key = newKey()
+			for _, w := range []string{"x", "y"} {
+				for got := ""; got != reply.taken; {
+					args := map[string][]any{"pubsub": {w, 3}, "reentrant": {w, 1, 3}}[kind]
+					if got = fmt.Sprint(k.run("acquire", args...)); got == reply.forEver {
+						t.Errorf("%s: it is taken for ever: %s", kind, got)
+					}
+				}
+			}
+		}
+	}
+}
