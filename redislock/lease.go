@@ -338,6 +338,7 @@ func (l *Lease) expire() {
 		l.end(l.limit.Err(ErrLost))
 	case !l.deadline.IsZero() && !now.Before(l.deadline):
 		l.end(l.over())
+		delete(l.c.leases, l) // a renewal under way must not prolong it
 	}
 }
 
