@@ -158,20 +158,6 @@ func (c *Client) spawn(f func()) bool {
 	return true
 }
 
-// here is spawn in the calling goroutine.
-func (c *Client) here(f func()) bool {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return false
-	}
-	c.work.Add(1)
-	c.mu.Unlock()
-	defer c.work.Done()
-	f()
-	return true
-}
-
 var errNoBlocking = errors.New("redislock: this kind of client cannot be copied for blocking commands: set ClientOptions.Blocking")
 
 func (c *Client) listener() (redis.UniversalClient, error) {

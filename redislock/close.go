@@ -28,11 +28,11 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	for idle && c.revokeAll() { // a Lock may have succeeded meanwhile
 		idle = c.idle(ctx)
 	}
-	errs := c.unpaid()
+	err := c.close() // ends the tries of the requests that still run
 	if !idle {
-		errs = append(errs, fmt.Errorf("redislock: shut down while the server was being asked: %w", context.Cause(ctx)))
+		err = errors.Join(fmt.Errorf("redislock: shut down while the server was being asked: %w", context.Cause(ctx)), err)
 	}
-	return errors.Join(append(errs, c.close())...)
+	return errors.Join(append(c.unpaid(), err)...)
 }
 
 // Close ends every wait and every lease, and returns when all goroutines of the client have
@@ -112,17 +112,37 @@ func (c *Client) revokeAll() bool {
 
 // task is spawn for work that Shutdown waits for.
 func (c *Client) task(f func()) bool {
+	begun := c.taskBegins()
+	if begun {
+		go c.perform(f)
+	}
+	return begun
+}
+
+// here is task in the calling goroutine.
+func (c *Client) here(f func()) bool {
+	begun := c.taskBegins()
+	if begun {
+		c.perform(f)
+	}
+	return begun
+}
+
+func (c *Client) taskBegins() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return false
 	}
 	c.tasks++
-	c.work.Go(func() {
-		defer c.taskEnds()
-		f()
-	})
+	c.work.Add(1)
 	return true
+}
+
+func (c *Client) perform(f func()) {
+	defer c.work.Done()
+	defer c.taskEnds()
+	f()
 }
 
 func (c *Client) admit(f func()) bool { return c.closedErr() == nil && c.task(f) }

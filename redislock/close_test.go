@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -85,21 +86,53 @@ func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <
 	return errs, queued
 }
 
+// TestShutdownDuringUnlock: Shutdown lets an Unlock in progress repeat its request.
+func TestShutdownDuringUnlock(t *testing.T) {
+	at := runParallel(t)
+	for kind, open := range lockables() {
+		rdb, name, first, shut := dial(t, at), newKey(), new(atomic.Bool), make(chan error)
+		c := newClient(t, rdb)
+		l := lock(t, open(c, name, redislock.Options{}))
+		rdb.client.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+			if first.Swap(true) {
+				return next(ctx, cmd)
+			}
+			go func() { shut <- c.Shutdown(context.WithoutCancel(ctx)) }()
+			eventually(t, "Shutdown has begun", func() bool {
+				_, err := c.PollMutex(newKey(), redislock.PollOptions{}).TryLock(ctx)
+				return errors.Is(err, redislock.ErrClosed)
+			})
+			return io.ErrUnexpectedEOF
+		}))
+		unlock(t, l)
+		if err := <-shut; err != nil || len(leftOf(t, rdb.client, name)) > 0 {
+			t.Errorf("%s: Shutdown = %v; left: %v", kind, err, leftOf(t, rdb.client, name))
+		}
+	}
+}
+
 func TestShutdownUnanswered(t *testing.T) {
 	r := startSingle(t)
 	c, name := r.client(t), newName()
-	var held []*redislock.Lease
+	var held, unlocking []*redislock.Lease
 	for kind, make := range kinds {
 		held = append(held, lock(t, make(c, name+kind, redislock.Options{})))
+		unlocking = append(unlocking, lock(t, make(c, name+kind+"-unlocking", redislock.Options{})))
 	}
 	refused := newName()
 	requireNoError(t, r.Stop())
+	for _, l := range unlocking {
+		go l.Unlock(t.Context())
+		requireDone(t, l)
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	err := c.Shutdown(ctx)
 	for kind := range kinds {
-		if err == nil || !strings.Contains(err.Error(), name+kind+" was not given back") {
-			t.Errorf("Shutdown = %v, want one that names the %s", err, kind)
+		for _, what := range []string{kind, kind + "-unlocking"} {
+			if err == nil || !strings.Contains(err.Error(), name+what+" was not given back") {
+				t.Errorf("Shutdown = %v, want one that names the %s", err, what)
+			}
 		}
 	}
 	for _, l := range held {

@@ -215,7 +215,7 @@ func (l *Lease) Unlock(ctx context.Context) error {
 		return err
 	}
 	done := make(chan error, 1)
-	if !l.c.spawn(func() { done <- l.release(ctx, until) }) {
+	if !l.c.task(func() { done <- l.release(ctx, until) }) {
 		return l.fail(ErrClosed, until)
 	}
 	select {
