@@ -49,6 +49,11 @@ func (c *Client) Close() error {
 }
 
 func (c *Client) close() error {
+	for _, m := range c.mail.close() {
+		if !c.spawn(m.pass) {
+			m.pass() // another Close has begun to wait for the goroutines
+		}
+	}
 	c.mu.Lock()
 	c.closed = true
 	var wholes []*joint
@@ -67,9 +72,6 @@ func (c *Client) close() error {
 	c.mu.Unlock()
 	for _, j := range wholes {
 		j.check()
-	}
-	for _, m := range c.mail.close() {
-		c.work.Go(m.pass)
 	}
 	c.shut()
 	var err error
