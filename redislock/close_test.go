@@ -111,6 +111,21 @@ func TestShutdownDuringUnlock(t *testing.T) {
 	}
 }
 
+// TestShutdownDuringGrant: Shutdown may give a lock back before Lock returns it. The race
+// detector checks that the two do not share a field of the lease.
+func TestShutdownDuringGrant(t *testing.T) {
+	rdb := dial(t, runParallel(t), func(o *redis.Options) { o.ContextTimeoutEnabled = true })
+	c, shut := newClient(t, rdb), make(chan error)
+	l := lock(t, traced{c.Mutex(newKey(), redislock.Options{}), &redislock.Trace{Granted: func(locks.GrantedInfo) {
+		rdb.stall.Store(true)
+		go func() { shut <- c.Shutdown(context.WithoutCancel(t.Context())) }()
+		time.Sleep(100 * time.Millisecond) // anything else may synchronize the two
+	}}})
+	rdb.stall.Store(false)
+	expectNoError(t, <-shut)
+	requireOver(t, "Shutdown", l)
+}
+
 func TestShutdownUnanswered(t *testing.T) {
 	r := startSingle(t)
 	c, name := r.client(t), newName()

@@ -256,8 +256,8 @@ func (l *Lease) yield(ctx context.Context, until time.Time) (held bool, err erro
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(lock.Given(ctx)), unlockWait)
 	defer cancel()
 	ctx = context.WithValue(ctx, untilKey{}, until)
-	if l.trace != nil {
-		ctx = lock.OnlyTrace(ctx, l.trace)
+	if t := l.tracer(); t != nil {
+		ctx = lock.OnlyTrace(ctx, t)
 	}
 	began := l.c.clock.Now()
 	held, err = l.giveBack(ctx)
