@@ -101,10 +101,10 @@ type renewals struct {
 }
 
 type activity struct {
-	tasks  int       // goroutines started by task
+	tasks  int       // between taskBegins and taskEnds
 	noTask sync.Cond // there are none
 	closed bool
-	work   sync.WaitGroup // goroutines started by spawn and task
+	work   sync.WaitGroup // goroutines started by spawn, and tasks
 }
 
 // NewClient returns a client over rdb, which it neither closes nor blocks. The caller

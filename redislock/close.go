@@ -17,9 +17,10 @@ var errStuck = errors.New("redislock: closed, but the client library has not ret
 
 // Shutdown gives back everything, as at the end of a process. No new Lock begins, and waiting
 // Locks leave their queues and return ErrClosed. Held leases end, with an Err that wraps
-// ErrLost and ErrClosed, and their locks are released: end the work under them before. Then,
-// or when ctx ends, the client closes. The error names the locks that stay until their leases
-// are over, and wraps the error of ctx if requests were still running.
+// ErrLost and ErrClosed, and their locks are released: end the work under them before. An
+// Unlock in progress continues. Then, or when ctx ends, the client closes. The error names the
+// locks that stay until their leases are over, and wraps the error of ctx if requests were
+// still running.
 func (c *Client) Shutdown(ctx context.Context) error {
 	ctx = lock.Given(ctx)
 	c.stop()
@@ -114,22 +115,17 @@ func (c *Client) revokeAll() bool {
 
 // task is spawn for work that Shutdown waits for.
 func (c *Client) task(f func()) bool {
-	begun := c.taskBegins()
-	if begun {
-		go c.perform(f)
+	if !c.taskBegins() {
+		return false
 	}
-	return begun
+	go func() {
+		defer c.taskEnds()
+		f()
+	}()
+	return true
 }
 
-// here is task in the calling goroutine.
-func (c *Client) here(f func()) bool {
-	begun := c.taskBegins()
-	if begun {
-		c.perform(f)
-	}
-	return begun
-}
-
+// taskBegins begins a task in the calling goroutine, until taskEnds, unless the client is closed.
 func (c *Client) taskBegins() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -141,15 +137,10 @@ func (c *Client) taskBegins() bool {
 	return true
 }
 
-func (c *Client) perform(f func()) {
-	defer c.work.Done()
-	defer c.taskEnds()
-	f()
-}
-
 func (c *Client) admit(f func()) bool { return c.closedErr() == nil && c.task(f) }
 
 func (c *Client) taskEnds() {
+	defer c.work.Done()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tasks--; c.tasks == 0 {

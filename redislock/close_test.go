@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -90,19 +89,16 @@ func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <
 func TestShutdownDuringUnlock(t *testing.T) {
 	at := runParallel(t)
 	for kind, open := range lockables() {
-		rdb, name, first, shut := dial(t, at), newKey(), new(atomic.Bool), make(chan error)
+		rdb, name, shut := dial(t, at), newKey(), make(chan error)
 		c := newClient(t, rdb)
 		l := lock(t, open(c, name, redislock.Options{}))
-		rdb.client.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
-			if first.Swap(true) {
-				return next(ctx, cmd)
-			}
-			go func() { shut <- c.Shutdown(context.WithoutCancel(ctx)) }()
+		rdb.client.AddHook(before([]string{"evalsha"}, func() {
+			go func() { shut <- c.Shutdown(context.WithoutCancel(t.Context())) }()
 			eventually(t, "Shutdown has begun", func() bool {
-				_, err := c.PollMutex(newKey(), redislock.PollOptions{}).TryLock(ctx)
+				_, err := c.PollMutex(newKey(), redislock.PollOptions{}).TryLock(t.Context())
 				return errors.Is(err, redislock.ErrClosed)
 			})
-			return io.ErrUnexpectedEOF
+			rdb.lose.Store(1)
 		}))
 		unlock(t, l)
 		if err := <-shut; err != nil || len(leftOf(t, rdb.client, name)) > 0 {
@@ -128,32 +124,29 @@ func TestShutdownDuringGrant(t *testing.T) {
 
 func TestShutdownUnanswered(t *testing.T) {
 	r := startSingle(t)
-	c, name := r.client(t), newName()
-	var held, unlocking []*redislock.Lease
+	c, held := r.client(t), make(map[string]*redislock.Lease)
 	for kind, make := range kinds {
-		held = append(held, lock(t, make(c, name+kind, redislock.Options{})))
-		unlocking = append(unlocking, lock(t, make(c, name+kind+"-unlocking", redislock.Options{})))
+		for _, name := range []string{kind + newName(), kind + newName() + "unlocking"} {
+			held[name] = lock(t, make(c, name, redislock.Options{}))
+		}
 	}
-	refused := newName()
 	requireNoError(t, r.Stop())
-	for _, l := range unlocking {
-		go l.Unlock(t.Context())
-		requireDone(t, l)
+	for name, l := range held {
+		if strings.HasSuffix(name, "unlocking") {
+			go l.Unlock(t.Context())
+			requireDone(t, l)
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	err := c.Shutdown(ctx)
-	for kind := range kinds {
-		for _, what := range []string{kind, kind + "-unlocking"} {
-			if err == nil || !strings.Contains(err.Error(), name+what+" was not given back") {
-				t.Errorf("Shutdown = %v, want one that names the %s", err, what)
-			}
+	for name, l := range held {
+		if err == nil || !strings.Contains(err.Error(), name+" was not given back") {
+			t.Errorf("Shutdown = %v, want one that names %s", err, name)
 		}
-	}
-	for _, l := range held {
 		requireOver(t, "after Shutdown", l)
 	}
-	if _, err := c.Mutex(refused, redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
+	if _, err := c.Mutex(newName(), redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
 		t.Errorf("Lock = %v, want ErrClosed", err)
 	}
 }

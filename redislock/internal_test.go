@@ -7,8 +7,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -112,34 +110,15 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestCloseTogether: several Closes at once pass a check on once. A later one would begin a
-// goroutine that the first no longer awaits, and panic.
-func TestCloseTogether(t *testing.T) {
-	asked := new(refuser)
-	rdb := redis.NewClient(&redis.Options{MaxRetries: -1, Limiter: asked})
-	defer rdb.Close()
-	for n := int32(1); n <= 500; n++ {
-		c := NewClient(rdb, ClientOptions{})
-		c.queue("name", Options{}).watchOver()
-		var all sync.WaitGroup
-		for range 4 {
-			all.Go(func() { c.Close() })
-		}
-		if all.Wait(); asked.Load() != n {
-			t.Fatalf("%d checks of %d clients were passed on", asked.Load(), n)
-		}
+// TestCloseTwice: only the first Close passes a check on. A later one would begin a goroutine that
+// the first no longer awaits, and panic.
+func TestCloseTwice(t *testing.T) {
+	c := namesTest(t)
+	c.queue("name", Options{}).watchOver()
+	if first, second := len(c.mail.close()), len(c.mail.close()); first != 1 || second != 0 {
+		t.Errorf("%d checks are passed on, then %d; want 1, then none", first, second)
 	}
 }
-
-// A refuser counts requests, and refuses them.
-type refuser struct{ atomic.Int32 }
-
-func (r *refuser) Allow() error {
-	r.Add(1)
-	return net.ErrClosed
-}
-
-func (*refuser) ReportResult(error) {}
 
 // TestWatched: only connections whose server may be replaced are checked.
 func TestWatched(t *testing.T) {

@@ -208,11 +208,11 @@ func (l *Lease) Unlock(ctx context.Context) error {
 	}
 	until := l.finish(ErrReleased)
 	if l.prompt { // another goroutine would cost some microseconds
-		var err error
-		if !l.c.here(func() { err = l.release(ctx, until) }) {
+		if !l.c.taskBegins() {
 			return l.fail(ErrClosed, until)
 		}
-		return err
+		defer l.c.taskEnds()
+		return l.release(ctx, until)
 	}
 	done := make(chan error, 1)
 	if !l.c.task(func() { done <- l.release(ctx, until) }) {

@@ -2,14 +2,12 @@ package redislock_test
 
 import (
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
 
 	"locklab/harness"
 	"locklab/redislock"
@@ -224,22 +222,18 @@ var deathKinds = []string{"Mutex", "RWMutex", "Semaphore"}
 // TestDeaths: the next waiter has the lock at most a lease and a grant timeout after deaths.
 func TestDeaths(t *testing.T) {
 	at := runParallel(t)
-	var all errgroup.Group
-	all.SetLimit(12) // they wait most of the time
+	tests := make(map[string]func(*testing.T))
 	for i, d := range deaths {
 		for j, kind := range deathKinds {
-			all.Go(func() error {
-				t.Run(fmt.Sprintf("%s/%s", d.name, kind), func(t *testing.T) {
-					if testing.Short() && j == 1+i%2 { // the second and the third have the same scripts
-						t.Skip("make test-all runs it")
-					}
-					d.run(t, at, kind)
-				})
-				return nil
-			})
+			tests[d.name+"/"+kind] = func(t *testing.T) {
+				if testing.Short() && j == 1+i%2 { // the second and the third have the same scripts
+					t.Skip("make test-all runs it")
+				}
+				d.run(t, at, kind)
+			}
 		}
 	}
-	_ = all.Wait() // no error: the tests report it
+	runBeside(t, 12, tests) // they wait most of the time
 }
 
 func (d death) run(t *testing.T, at harness.Endpoint, kind string) {

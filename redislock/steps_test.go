@@ -58,8 +58,7 @@ const abreast = 8
 // the request and after it has executed it.
 func TestSteps(t *testing.T) {
 	at := locktest.Endpoints(t, harness.KindRedis, locktest.Servers(lab.Suite, harness.KindRedis))
-	var trials errgroup.Group
-	trials.SetLimit(abreast)
+	trials := make(map[string]func(*testing.T))
 	for _, v := range lab.Suite {
 		if !v.Status.Competes() {
 			continue // kept for its faults
@@ -75,14 +74,11 @@ func TestSteps(t *testing.T) {
 		}
 		for _, s := range steps[v.Name] {
 			for _, do := range []faultproxy.Action{faultproxy.LoseRequest, faultproxy.LoseReply} {
-				trials.Go(func() error {
-					t.Run(s.name(v, do), func(t *testing.T) { s.lose(t, at, v, do) })
-					return nil
-				})
+				trials[s.name(v, do)] = func(t *testing.T) { s.lose(t, at, v, do) }
 			}
 		}
 	}
-	trials.Wait()
+	runBeside(t, abreast, trials)
 }
 
 func (s step) name(v *harness.Variant, do faultproxy.Action) string {
