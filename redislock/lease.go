@@ -199,6 +199,8 @@ func (l *Lease) finish(cause error) time.Time {
 // the background.
 //
 // If the client library repeated the request after a lost reply, a success may be ErrNotHeld.
+// Conversely, if the first try got no answer, Unlock takes a key that is gone before the deadline
+// for its own success: a server that had lost the lock by then remains unnoticed.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if !l.state.CompareAndSwap(stateHeld, stateUnlocked) {
 		if l.state.CompareAndSwap(stateRevoked, stateUnlocked) {
