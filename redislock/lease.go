@@ -198,9 +198,8 @@ func (l *Lease) finish(cause error) time.Time {
 // before the server answered, or has been released. After any error the client continues in
 // the background.
 //
-// If the client library repeated the request after a lost reply, a success may be ErrNotHeld.
-// Conversely, if the first try got no answer, Unlock takes a key that is gone before the deadline
-// for its own success: a server that had lost the lock by then remains unnoticed.
+// If the reply to a try was lost and the next one finds no lock, the error is ErrNotHeld: either
+// the first try released the lock, or the server had lost it before.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if !l.state.CompareAndSwap(stateHeld, stateUnlocked) {
 		if l.state.CompareAndSwap(stateRevoked, stateUnlocked) {
@@ -230,7 +229,7 @@ func (l *Lease) Unlock(ctx context.Context) error {
 
 // release gives the lock back for Unlock. The lease has ended and was held until that time.
 func (l *Lease) release(ctx context.Context, until time.Time) error {
-	held, err := l.yield(ctx, until)
+	held, err := l.yield(ctx)
 	switch {
 	case err != nil:
 		return l.fail(err, until)
@@ -246,7 +245,8 @@ func (l *Lease) revoke(cause error) error {
 	if !l.state.CompareAndSwap(stateHeld, stateRevoked) {
 		return nil
 	}
-	_, err := l.yield(context.Background(), l.finish(cause))
+	l.finish(cause)
+	_, err := l.yield(context.Background())
 	if errors.Is(err, ErrNotHeld) && !errors.Is(err, ErrUnanswered) {
 		return nil // it was lost before
 	}
@@ -254,10 +254,9 @@ func (l *Lease) revoke(cause error) error {
 }
 
 // yield gives the lock back, in the background if need be, and reports whether it was held.
-func (l *Lease) yield(ctx context.Context, until time.Time) (held bool, err error) {
+func (l *Lease) yield(ctx context.Context) (held bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(lock.Given(ctx)), unlockWait)
 	defer cancel()
-	ctx = context.WithValue(ctx, untilKey{}, until)
 	if t := l.tracer(); t != nil {
 		ctx = lock.OnlyTrace(ctx, t)
 	}
@@ -291,15 +290,6 @@ func (l *Lease) fail(err error, until time.Time) error {
 	default:
 		return fmt.Errorf("%w: unlock %s: %w", ErrUnanswered, l.name, explain(err))
 	}
-}
-
-type untilKey struct{}
-
-// inTime reports whether the lease that ctx releases has certainly not expired. Then an
-// earlier request of ours deleted a key that is gone.
-func (c *Client) inTime(ctx context.Context) bool {
-	until, ok := ctx.Value(untilKey{}).(time.Time)
-	return !ok || c.clock.Now().Before(until)
 }
 
 func (l *Lease) lost() error {

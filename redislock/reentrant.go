@@ -223,10 +223,9 @@ func (o *Owner) resettle(ctx context.Context, h *hold) (held bool, err error) {
 // lock until then. The caller holds o.mu.
 func (o *Owner) settle(ctx context.Context, h *hold) (held bool, err error) {
 	m := o.m
-	err = m.c.persist(ctx, func(ctx context.Context, again bool) error {
+	err = m.c.persist(ctx, func(ctx context.Context, _ bool) error {
 		n, err := call{reentrantRelease, []string{m.name}, []any{h.field, h.count, m.channel, unlockMessage}}.run(ctx, m.c.rdb).Int()
-		// If it is gone after a failure, the failed request has deleted it.
-		held = err == nil && (n == 1 || again && h.count == 0 && o.m.c.inTime(ctx))
+		held = err == nil && n == 1
 		return err
 	})
 	return held, err

@@ -18,6 +18,7 @@ import (
 	"locklab/internal/adapt"
 	"locklab/internal/faultproxy"
 	wireredis "locklab/internal/wire/redis"
+	"locklab/redislock"
 	"locklab/redislock/lab"
 )
 
@@ -249,7 +250,8 @@ func (tr *trial) enter(ctx context.Context, s harness.Session) (harness.Lease, e
 
 func (tr *trial) exit(ctx context.Context, l harness.Lease) error {
 	tr.inside.Add(-1)
-	if err := l.Unlock(ctx); err != nil {
+	unsure := tr.do == faultproxy.LoseReply && tr.when == leave
+	if err := l.Unlock(ctx); err != nil && !(unsure && errors.Is(err, redislock.ErrNotHeld)) {
 		return fmt.Errorf("unlock: %w", err)
 	}
 	return nil
