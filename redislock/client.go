@@ -101,10 +101,10 @@ type renewals struct {
 }
 
 type activity struct {
-	tasks  int       // goroutines started by task
+	tasks  int       // between taskBegins and taskEnds
 	noTask sync.Cond // there are none
 	closed bool
-	work   sync.WaitGroup // goroutines started by spawn and task
+	work   sync.WaitGroup // goroutines started by spawn, and tasks
 }
 
 // NewClient returns a client over rdb, which it neither closes nor blocks. The caller
@@ -155,20 +155,6 @@ func (c *Client) spawn(f func()) bool {
 		return false
 	}
 	c.work.Go(f)
-	return true
-}
-
-// here is spawn in the calling goroutine.
-func (c *Client) here(f func()) bool {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return false
-	}
-	c.work.Add(1)
-	c.mu.Unlock()
-	defer c.work.Done()
-	f()
 	return true
 }
 

@@ -17,9 +17,10 @@ var errStuck = errors.New("redislock: closed, but the client library has not ret
 
 // Shutdown gives back everything, as at the end of a process. No new Lock begins, and waiting
 // Locks leave their queues and return ErrClosed. Held leases end, with an Err that wraps
-// ErrLost and ErrClosed, and their locks are released: end the work under them before. Then,
-// or when ctx ends, the client closes. The error names the locks that stay until their leases
-// are over, and wraps the error of ctx if requests were still running.
+// ErrLost and ErrClosed, and their locks are released: end the work under them before. An
+// Unlock in progress continues. Then, or when ctx ends, the client closes. The error names the
+// locks that stay until their leases are over, and wraps the error of ctx if requests were
+// still running.
 func (c *Client) Shutdown(ctx context.Context) error {
 	ctx = lock.Given(ctx)
 	c.stop()
@@ -28,11 +29,11 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	for idle && c.revokeAll() { // a Lock may have succeeded meanwhile
 		idle = c.idle(ctx)
 	}
-	errs := c.unpaid()
+	err := c.close() // ends the tries of the requests that still run
 	if !idle {
-		errs = append(errs, fmt.Errorf("redislock: shut down while the server was being asked: %w", context.Cause(ctx)))
+		err = errors.Join(fmt.Errorf("redislock: shut down while the server was being asked: %w", context.Cause(ctx)), err)
 	}
-	return errors.Join(append(errs, c.close())...)
+	return errors.Join(append(c.unpaid(), err)...)
 }
 
 // Close ends every wait and every lease, and returns when all goroutines of the client have
@@ -49,6 +50,11 @@ func (c *Client) Close() error {
 }
 
 func (c *Client) close() error {
+	for _, m := range c.mail.close() {
+		if !c.spawn(m.pass) {
+			m.pass() // another Close has begun to wait for the goroutines
+		}
+	}
 	c.mu.Lock()
 	c.closed = true
 	var wholes []*joint
@@ -67,9 +73,6 @@ func (c *Client) close() error {
 	c.mu.Unlock()
 	for _, j := range wholes {
 		j.check()
-	}
-	for _, m := range c.mail.close() {
-		c.work.Go(m.pass)
 	}
 	c.shut()
 	var err error
@@ -112,22 +115,32 @@ func (c *Client) revokeAll() bool {
 
 // task is spawn for work that Shutdown waits for.
 func (c *Client) task(f func()) bool {
+	if !c.taskBegins() {
+		return false
+	}
+	go func() {
+		defer c.taskEnds()
+		f()
+	}()
+	return true
+}
+
+// taskBegins begins a task in the calling goroutine, until taskEnds, unless the client is closed.
+func (c *Client) taskBegins() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return false
 	}
 	c.tasks++
-	c.work.Go(func() {
-		defer c.taskEnds()
-		f()
-	})
+	c.work.Add(1)
 	return true
 }
 
 func (c *Client) admit(f func()) bool { return c.closedErr() == nil && c.task(f) }
 
 func (c *Client) taskEnds() {
+	defer c.work.Done()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.tasks--; c.tasks == 0 {

@@ -85,27 +85,70 @@ func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <
 	return errs, queued
 }
 
+// TestShutdownDuringUnlock: Shutdown lets an Unlock in progress repeat its request.
+func TestShutdownDuringUnlock(t *testing.T) {
+	at := runParallel(t)
+	for kind, open := range lockables() {
+		rdb, name, shut := dial(t, at), newKey(), make(chan error)
+		c := newClient(t, rdb)
+		l := lock(t, open(c, name, redislock.Options{}))
+		rdb.client.AddHook(before([]string{"evalsha"}, func() {
+			go func() { shut <- c.Shutdown(context.WithoutCancel(t.Context())) }()
+			eventually(t, "Shutdown has begun", func() bool {
+				_, err := c.PollMutex(newKey(), redislock.PollOptions{}).TryLock(t.Context())
+				return errors.Is(err, redislock.ErrClosed)
+			})
+			rdb.lose.Store(1)
+		}))
+		if err := l.Unlock(t.Context()); err != nil && !errors.Is(err, redislock.ErrNotHeld) {
+			t.Errorf("%s: %v", kind, err)
+		}
+		if err := <-shut; err != nil || len(leftOf(t, rdb.client, name)) > 0 {
+			t.Errorf("%s: Shutdown = %v; left: %v", kind, err, leftOf(t, rdb.client, name))
+		}
+	}
+}
+
+// TestShutdownDuringGrant: Shutdown may give a lock back before Lock returns it. The race
+// detector checks that the two do not share a field of the lease.
+func TestShutdownDuringGrant(t *testing.T) {
+	rdb := dial(t, runParallel(t), func(o *redis.Options) { o.ContextTimeoutEnabled = true })
+	c, shut := newClient(t, rdb), make(chan error)
+	l := lock(t, traced{c.Mutex(newKey(), redislock.Options{}), &redislock.Trace{Granted: func(locks.GrantedInfo) {
+		rdb.stall.Store(true)
+		go func() { shut <- c.Shutdown(context.WithoutCancel(t.Context())) }()
+		time.Sleep(100 * time.Millisecond) // anything else may synchronize the two
+	}}})
+	rdb.stall.Store(false)
+	expectNoError(t, <-shut)
+	requireOver(t, "Shutdown", l)
+}
+
 func TestShutdownUnanswered(t *testing.T) {
 	r := startSingle(t)
-	c, name := r.client(t), newName()
-	var held []*redislock.Lease
+	c, held := r.client(t), make(map[string]*redislock.Lease)
 	for kind, make := range kinds {
-		held = append(held, lock(t, make(c, name+kind, redislock.Options{})))
+		for _, name := range []string{kind + newName(), kind + newName() + "unlocking"} {
+			held[name] = lock(t, make(c, name, redislock.Options{}))
+		}
 	}
-	refused := newName()
 	requireNoError(t, r.Stop())
+	for name, l := range held {
+		if strings.HasSuffix(name, "unlocking") {
+			go l.Unlock(t.Context())
+			requireDone(t, l)
+		}
+	}
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
 	err := c.Shutdown(ctx)
-	for kind := range kinds {
-		if err == nil || !strings.Contains(err.Error(), name+kind+" was not given back") {
-			t.Errorf("Shutdown = %v, want one that names the %s", err, kind)
+	for name, l := range held {
+		if err == nil || !strings.Contains(err.Error(), name+" was not given back") {
+			t.Errorf("Shutdown = %v, want one that names %s", err, name)
 		}
-	}
-	for _, l := range held {
 		requireOver(t, "after Shutdown", l)
 	}
-	if _, err := c.Mutex(refused, redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
+	if _, err := c.Mutex(newName(), redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
 		t.Errorf("Lock = %v, want ErrClosed", err)
 	}
 }

@@ -106,9 +106,7 @@ func cohortWithdraws(t *testing.T, at harness.Endpoint) {
 	if _, err := m.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
 		t.Errorf("TryLock of a held lock = %v", err)
 	}
-	waits := func(n int64) func() bool {
-		return func() bool { return c.client.ZCard(context.WithoutCancel(t.Context()), key+":~queue").Val() == n }
-	}
+	waits := func(n int64) func() bool { return func() bool { return waiting(t, c, key) == n } }
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	gone := make(chan error, 2)

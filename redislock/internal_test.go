@@ -110,6 +110,16 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// TestCloseTwice: only the first Close passes a check on. A later one would begin a goroutine that
+// the first no longer awaits, and panic.
+func TestCloseTwice(t *testing.T) {
+	c := namesTest(t)
+	c.queue("name", Options{}).watchOver()
+	if first, second := len(c.mail.close()), len(c.mail.close()); first != 1 || second != 0 {
+		t.Errorf("%d checks are passed on, then %d; want 1, then none", first, second)
+	}
+}
+
 // TestWatched: only connections whose server may be replaced are checked.
 func TestWatched(t *testing.T) {
 	dial := func(context.Context, string, string) (net.Conn, error) {

@@ -89,10 +89,9 @@ func (k *keyLock) withdraw(ctx context.Context, nonce string) (held bool, err er
 
 // free deletes the key if it has the nonce, and reports whether it had.
 func (k *keyLock) free(ctx context.Context, nonce string) (held bool, err error) {
-	err = k.c.persist(ctx, func(ctx context.Context, again bool) error {
+	err = k.c.persist(ctx, func(ctx context.Context, _ bool) error {
 		n, err := k.call(k.give, nonce, k.channel).run(ctx, k.c.rdb).Int()
-		// If the key is gone after a failure, the failed request has deleted it.
-		held = err == nil && (n == 1 || again && k.c.inTime(ctx))
+		held = err == nil && n == 1
 		return err
 	})
 	return held, err

@@ -182,11 +182,7 @@ func TestMaxHold(t *testing.T) {
 			if err := stuck.Unlock(ctx); !errors.Is(err, redislock.ErrNotHeld) {
 				t.Errorf("the second Unlock = %v, want ErrNotHeld", err)
 			}
-			select {
-			case <-stuck.Done():
-			default:
-				t.Error("Done is open")
-			}
+			requireOver(t, kind, stuck)
 		})
 	}
 }
@@ -283,11 +279,7 @@ func lost(t *testing.T, l *redislock.Lease) {
 	if !errors.Is(err, redislock.ErrNotHeld) {
 		t.Errorf("Unlock = %v, want ErrNotHeld", err)
 	}
-	select {
-	case <-l.Done():
-	default:
-		t.Error("Done is open")
-	}
+	requireOver(t, "a lost lease", l)
 	if err := l.Err(); !errors.Is(err, redislock.ErrLost) {
 		t.Errorf("Err = %v, want ErrLost", err)
 	}

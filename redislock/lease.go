@@ -198,7 +198,8 @@ func (l *Lease) finish(cause error) time.Time {
 // before the server answered, or has been released. After any error the client continues in
 // the background.
 //
-// If the client library repeated the request after a lost reply, a success may be ErrNotHeld.
+// If the reply to a try was lost and the next one finds no lock, the error is ErrNotHeld: either
+// the first try released the lock, or the server had lost it before.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if !l.state.CompareAndSwap(stateHeld, stateUnlocked) {
 		if l.state.CompareAndSwap(stateRevoked, stateUnlocked) {
@@ -208,14 +209,14 @@ func (l *Lease) Unlock(ctx context.Context) error {
 	}
 	until := l.finish(ErrReleased)
 	if l.prompt { // another goroutine would cost some microseconds
-		var err error
-		if !l.c.here(func() { err = l.release(ctx, until) }) {
+		if !l.c.taskBegins() {
 			return l.fail(ErrClosed, until)
 		}
-		return err
+		defer l.c.taskEnds()
+		return l.release(ctx, until)
 	}
 	done := make(chan error, 1)
-	if !l.c.spawn(func() { done <- l.release(ctx, until) }) {
+	if !l.c.task(func() { done <- l.release(ctx, until) }) {
 		return l.fail(ErrClosed, until)
 	}
 	select {
@@ -228,7 +229,7 @@ func (l *Lease) Unlock(ctx context.Context) error {
 
 // release gives the lock back for Unlock. The lease has ended and was held until that time.
 func (l *Lease) release(ctx context.Context, until time.Time) error {
-	held, err := l.yield(ctx, until)
+	held, err := l.yield(ctx)
 	switch {
 	case err != nil:
 		return l.fail(err, until)
@@ -244,7 +245,8 @@ func (l *Lease) revoke(cause error) error {
 	if !l.state.CompareAndSwap(stateHeld, stateRevoked) {
 		return nil
 	}
-	_, err := l.yield(context.Background(), l.finish(cause))
+	l.finish(cause)
+	_, err := l.yield(context.Background())
 	if errors.Is(err, ErrNotHeld) && !errors.Is(err, ErrUnanswered) {
 		return nil // it was lost before
 	}
@@ -252,12 +254,11 @@ func (l *Lease) revoke(cause error) error {
 }
 
 // yield gives the lock back, in the background if need be, and reports whether it was held.
-func (l *Lease) yield(ctx context.Context, until time.Time) (held bool, err error) {
+func (l *Lease) yield(ctx context.Context) (held bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(lock.Given(ctx)), unlockWait)
 	defer cancel()
-	ctx = context.WithValue(ctx, untilKey{}, until)
-	if l.trace != nil {
-		ctx = lock.OnlyTrace(ctx, l.trace)
+	if t := l.tracer(); t != nil {
+		ctx = lock.OnlyTrace(ctx, t)
 	}
 	began := l.c.clock.Now()
 	held, err = l.giveBack(ctx)
@@ -289,15 +290,6 @@ func (l *Lease) fail(err error, until time.Time) error {
 	default:
 		return fmt.Errorf("%w: unlock %s: %w", ErrUnanswered, l.name, explain(err))
 	}
-}
-
-type untilKey struct{}
-
-// inTime reports whether the lease that ctx releases has certainly not expired. Then an
-// earlier request of ours deleted a key that is gone.
-func (c *Client) inTime(ctx context.Context) bool {
-	until, ok := ctx.Value(untilKey{}).(time.Time)
-	return !ok || c.clock.Now().Before(until)
 }
 
 func (l *Lease) lost() error {
@@ -338,6 +330,7 @@ func (l *Lease) expire() {
 		l.end(l.limit.Err(ErrLost))
 	case !l.deadline.IsZero() && !now.Before(l.deadline):
 		l.end(l.over())
+		delete(l.c.leases, l) // a renewal under way must not prolong it
 	}
 }
 

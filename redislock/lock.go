@@ -207,7 +207,7 @@ func (c *Client) await(ctx context.Context, name string, wait time.Duration, acq
 	if t := lock.TraceOf(ctx); t != nil {
 		defer func(began time.Time) { tellOutcome(t, name, began, l, err) }(time.Now())
 	}
-	abandon := func(l *Lease) { _ = l.release(ctx, l.finish(ErrReleased)) }
+	abandon := func(l *Lease) { _ = l.discard(ctx) }
 	for {
 		l, err = lock.Await(ctx, c.admit, ErrClosed, func() (*Lease, error) { return acquire(ctx) }, abandon)
 		if err != nil || l.Err() == nil {

@@ -187,17 +187,17 @@ func (b *mailbox) check() {
 	m.check()
 }
 
-// close returns the mutexes whose checks are now cancelled.
+// close returns the mutexes whose checks are now cancelled, once.
 func (mail *mailboxes) close() (guards []*queue) {
 	mail.Lock()
 	defer mail.Unlock()
-	mail.closed = true
 	for _, b := range mail.boxes {
-		if b.guarded != nil {
+		if b.guarded != nil && !mail.closed {
 			guards = append(guards, b.guarded)
 			b.guard.Stop()
 		}
 	}
+	mail.closed = true
 	return guards
 }
 

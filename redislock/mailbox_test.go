@@ -17,11 +17,11 @@ import (
 
 func TestMailboxes(t *testing.T) {
 	at := runParallel(t)
-	runBeside(t, at, []serverTest{
-		{"connections close", mailboxConnections},
-		{"another name while one is waited for", mailboxAnother},
-		{"many notifications for another", mailboxNeverEmpty},
-		{"reader cut off", mailboxReplaced},
+	runBeside(t, 4, map[string]func(*testing.T){
+		"connections close":                    func(t *testing.T) { mailboxConnections(t, at) },
+		"another name while one is waited for": func(t *testing.T) { mailboxAnother(t, at) },
+		"many notifications for another":       func(t *testing.T) { mailboxNeverEmpty(t, at) },
+		"reader cut off":                       func(t *testing.T) { mailboxReplaced(t, at) },
 	})
 }
 

@@ -173,9 +173,7 @@ func (j *joint) begin() *Lease {
 
 // renewed notifies the trace when parts extend the whole: once for simultaneous renewals.
 func (j *joint) renewed(l *Lease) {
-	j.all.c.mu.Lock()
-	t := j.all.trace
-	j.all.c.mu.Unlock()
+	t := j.all.tracer()
 	if t == nil || t.Renewed == nil {
 		return
 	}

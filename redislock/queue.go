@@ -317,8 +317,7 @@ func (m *queue) release(ctx context.Context, w *queued, owned bool) (held bool, 
 		for _, text := range notifications {
 			out.box.deliver(text, sent)
 		}
-		// If it is gone after a failure, the failed request has removed it.
-		held = err == nil && (n == 1 || n == 2 || again && m.c.inTime(ctx))
+		held = err == nil && (n == 1 || n == 2)
 		return err
 	})
 	return held, err

@@ -1,15 +1,12 @@
 package redislock_test
 
 import (
-	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
 
 	"locklab/harness"
 	"locklab/redislock"
@@ -42,13 +39,11 @@ var departures = []departure{
 	}, .5, 1, -1}, // the waiter may have asked before
 	{"lost reply to Unlock, repeated by us", "Mutex", []string{"GHOST:1"}, redislock.Options{}, func(t *testing.T, p *peer, _ keyed, l *redislock.Lease) {
 		p.lose.Store(1)
-		unlock(t, l)
+		lost(t, l)
 	}, .4, 1, -1},
 	{"lost reply to Unlock, repeated by the library", "Mutex", []string{"GHOST:1"}, redislock.Options{}, func(t *testing.T, p *peer, _ keyed, l *redislock.Lease) {
 		p.lose.Store(1)
-		if err := l.Unlock(t.Context()); err != nil && !errors.Is(err, redislock.ErrNotHeld) {
-			t.Errorf("Unlock = %v", err)
-		}
+		lost(t, l)
 	}, .4, 1, 3},
 	{"force", "Mutex", nil, redislock.Options{}, leaveByForce, -2, 0, -1},
 	{"force, dead waiter", "Mutex", []string{"GHOST:1"}, redislock.Options{}, leaveByForce, 0, 1, -1},
@@ -224,22 +219,18 @@ var deathKinds = []string{"Mutex", "RWMutex", "Semaphore"}
 // TestDeaths: the next waiter has the lock at most a lease and a grant timeout after deaths.
 func TestDeaths(t *testing.T) {
 	at := runParallel(t)
-	var all errgroup.Group
-	all.SetLimit(12) // they wait most of the time
+	tests := make(map[string]func(*testing.T))
 	for i, d := range deaths {
 		for j, kind := range deathKinds {
-			all.Go(func() error {
-				t.Run(fmt.Sprintf("%s/%s", d.name, kind), func(t *testing.T) {
-					if testing.Short() && j == 1+i%2 { // the second and the third have the same scripts
-						t.Skip("make test-all runs it")
-					}
-					d.run(t, at, kind)
-				})
-				return nil
-			})
+			tests[d.name+"/"+kind] = func(t *testing.T) {
+				if testing.Short() && j == 1+i%2 { // the second and the third have the same scripts
+					t.Skip("make test-all runs it")
+				}
+				d.run(t, at, kind)
+			}
 		}
 	}
-	_ = all.Wait() // no error: the tests report it
+	runBeside(t, 12, tests) // they wait most of the time
 }
 
 func (d death) run(t *testing.T, at harness.Endpoint, kind string) {

@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -184,13 +183,9 @@ func localReaders(t *testing.T, at harness.Endpoint) {
 	} else {
 		t.Logf("the release, and the first renewal of %d leases, went out in %d batches", n, sent)
 	}
-	var all sync.WaitGroup
 	for _, r := range readers {
-		all.Go(func() {
-			expectNoError(t, r.Unlock(t.Context()))
-		})
+		unlock(t, r)
 	}
-	all.Wait()
 }
 
 type restarted struct {

@@ -26,23 +26,23 @@ func TestQueue(t *testing.T) {
 		{"grant to a waiter that has gone", queueGrantToNone},
 		{"many that wait", manyWaitersAsk},
 	})
-	waits := []serverTest{ // they mostly wait for timeouts, far above concurrent load
-		{"fixed", queueFixed},
-		{"place left behind", queueLeftPlace},
+	waits := map[string]func(*testing.T){ // they mostly wait for timeouts, far above concurrent load
+		"fixed":             func(t *testing.T) { queueFixed(t, at) },
+		"place left behind": func(t *testing.T) { queueLeftPlace(t, at) },
 	}
 	for _, d := range departures {
-		waits = append(waits, serverTest{d.name, d.run})
+		waits[d.name] = func(t *testing.T) { d.run(t, at) }
 	}
-	runBeside(t, at, waits)
+	runBeside(t, 4, waits) // the longest waits for a quarter of the total
 }
 
-// runBeside runs some tests at a time.
-func runBeside(t *testing.T, at harness.Endpoint, tests []serverTest) {
+// runBeside runs the tests, at most that many at a time.
+func runBeside(t *testing.T, most int, tests map[string]func(*testing.T)) {
 	var all errgroup.Group
-	all.SetLimit(4) // the longest waits for a quarter of the total
-	for _, test := range tests {
+	all.SetLimit(most)
+	for name, run := range tests {
 		all.Go(func() error {
-			t.Run(test.name, func(t *testing.T) { test.run(t, at) })
+			t.Run(name, run)
 			return nil
 		})
 	}
@@ -167,11 +167,7 @@ func enqueue(t *testing.T, watch *link, m keyed) *waiter {
 		l, err := m.Lock(ctx)
 		w.got <- got{l, err, time.Now()}
 	}()
-	for end := time.Now().Add(patience); waiting(t, watch, m.Name()) <= before; {
-		if time.Now().After(end) {
-			t.Fatal("the waiter does not come")
-		}
-	}
+	eventually(t, "the waiter comes", func() bool { return waiting(t, watch, m.Name()) > before })
 	return w
 }
 

@@ -248,7 +248,7 @@ func (m *Redlock) scatter(j *joint) func(context.Context) (bool, error) {
 		parts := j.dissolve()
 		answers := make(chan error, len(parts))
 		for _, l := range parts {
-			if !l.c.spawn(func() { answers <- l.discard(context.WithoutCancel(ctx)) }) {
+			if !l.c.task(func() { answers <- l.discard(context.WithoutCancel(ctx)) }) {
 				answers <- ErrClosed
 			}
 		}

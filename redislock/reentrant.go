@@ -107,10 +107,11 @@ type hold struct {
 	leases map[*Lease]bool // not yet unlocked
 }
 
-// lost reports whether h is over by our clock. Nothing would give its remains back.
+// lost reports whether h is over by our clock. Nothing would give its remains back, except for a
+// lease whose release waits for its turn.
 func (h *hold) lost() bool {
 	for l := range h.leases {
-		if l.Err() == nil {
+		if l.Err() == nil || l.state.Load() != stateHeld { // in this order: Unlock changes the state first
 			return false
 		}
 	}
@@ -170,7 +171,7 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 			o.hold = nil
 			continue
 		case reply[0] == 0: // another's lock, perhaps without a lease
-			return nil, time.Duration(max(0, reply[1])) * time.Millisecond, nil
+			return nil, time.Duration(reply[1]) * time.Millisecond, nil
 		}
 		if l, err = o.lease(h).granted(sent); err != nil {
 			return nil, 0, err
@@ -222,10 +223,9 @@ func (o *Owner) resettle(ctx context.Context, h *hold) (held bool, err error) {
 // lock until then. The caller holds o.mu.
 func (o *Owner) settle(ctx context.Context, h *hold) (held bool, err error) {
 	m := o.m
-	err = m.c.persist(ctx, func(ctx context.Context, again bool) error {
+	err = m.c.persist(ctx, func(ctx context.Context, _ bool) error {
 		n, err := call{reentrantRelease, []string{m.name}, []any{h.field, h.count, m.channel, unlockMessage}}.run(ctx, m.c.rdb).Int()
-		// If it is gone after a failure, the failed request has deleted it.
-		held = err == nil && (n == 1 || again && h.count == 0 && o.m.c.inTime(ctx))
+		held = err == nil && n == 1
 		return err
 	})
 	return held, err

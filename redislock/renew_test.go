@@ -37,11 +37,7 @@ func TestSilence(t *testing.T) {
 			}
 		}
 	}
-	var all sync.WaitGroup
-	for name, run := range rows { // they mostly wait
-		all.Go(func() { t.Run(name, run) })
-	}
-	all.Wait()
+	runBeside(t, len(rows), rows) // they mostly wait
 }
 
 // silentLock: all pooled connections are dead when the lock is taken, and when it is released.

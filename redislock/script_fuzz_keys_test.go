@@ -192,3 +192,19 @@ func (k *keyFuzz) check() {
 		return
 	}
 }
+
+// TestLastMillisecond: a lock that is about to expire is not taken for one without an end.
+func TestLastMillisecond(t *testing.T) {
+	k := &keyFuzz{T: t, rdb: dial(t, runParallel(t)), ctx: t.Context()}
+	for kind, count := range map[string][]any{"pubsub": nil, "reentrant": {1}} {
+		k.key, k.scripts = newKey(), redislock.KeyScripts()[kind]
+		for owner := 0; owner < 20; {
+			switch got := fmt.Sprint(k.run("acquire", append(append([]any{owner}, count...), 3)...)); got {
+			case "1", "[1 0]":
+				owner++ // which waits for 3 ms
+			case "0", "[0 0]":
+				t.Fatalf("%s: it is taken for ever: %s", kind, got)
+			}
+		}
+	}
+}

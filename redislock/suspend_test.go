@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -67,6 +68,7 @@ func TestSuspend(t *testing.T) {
 	}
 	t.Run("before the answer", func(t *testing.T) { suspendBeforeAnswer(t, at) })
 	t.Run("late timers", func(t *testing.T) { renewAfterSuspend(t, at) })
+	t.Run("during a renewal", func(t *testing.T) { suspendDuringRenewal(t, at) })
 }
 
 func suspendPastMaxHold(t *testing.T, at harness.Endpoint, kind string) {
@@ -134,6 +136,18 @@ func renewAfterSuspend(t *testing.T, at harness.Endpoint) {
 	unlock(t, l)
 }
 
+// suspendDuringRenewal: the answer to a renewal does not prolong a lease that Err has ended.
+func suspendDuringRenewal(t *testing.T, at harness.Endpoint) {
+	c := dial(t, at)
+	s, key := newSleeper(t, c), newKey()
+	l := lock(t, s.Mutex(key, redislock.Options{TTL: 1500 * time.Millisecond}))
+	c.client.AddHook(afterScript(sync.OnceFunc(func() {
+		s.suspend(1200 * time.Millisecond) // past its deadline, but not past the new one
+		requireExpired(t, l)
+	})))
+	eventually(t, "the lock is free", func() bool { return owner(t, c, key) == "" })
+}
+
 func redlockSuspended(t *testing.T, s *trio) {
 	var clients []*redislock.Client
 	var machine []*sleeper
@@ -182,19 +196,11 @@ func TestCohortAsksFirst(t *testing.T) {
 	m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Minute}})
 	l := lock(t, m)
 	s.suspend(2 * time.Minute)
-	refuse := &atomic.Bool{}
-	refuse.Store(true)
-	c.client.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
-		if refuse.Load() {
-			cmd.SetErr(context.DeadlineExceeded)
-			return cmd.Err()
-		}
-		return next(ctx, cmd)
-	}))
+	c.redirect("-")
 	if redislock.CohortMayHandOver(m, l) {
 		t.Error("it hands over what the server has not confirmed")
 	}
-	refuse.Store(false)
+	c.redirect("")
 	unlock(t, l)
 }
 

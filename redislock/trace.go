@@ -40,6 +40,13 @@ func (l *Lease) traceAs(t *Trace) {
 	l.trace, l.since = t, time.Now()
 }
 
+// tracer returns the trace of l, or nil. The client may give l back before Lock has set it.
+func (l *Lease) tracer() *Trace {
+	l.c.mu.Lock()
+	defer l.c.mu.Unlock()
+	return l.trace
+}
+
 // traced returns ctx, or context.Background() if nil, with the Trace of c in addition.
 func (c *Client) traced(ctx context.Context) context.Context {
 	ctx = lock.Given(ctx)
@@ -73,10 +80,7 @@ func (l *Lease) renewalFailed(err error) {
 	if j := l.whole.Load(); j != nil {
 		l = j.all
 	}
-	l.c.mu.Lock()
-	t := l.trace
-	l.c.mu.Unlock()
-	if t != nil {
+	if t := l.tracer(); t != nil {
 		lock.Tell(t.RenewalFailed, lock.RenewalFailedInfo{Name: l.name, Err: explain(err), Left: max(0, l.c.clock.Until(l.until()))})
 	}
 }
