@@ -80,12 +80,12 @@ func multiPartial(t *testing.T, at harness.Endpoint) {
 // multiLosesWhileWaiting: a mutex lost while another is awaited is taken again.
 func multiLosesWhileWaiting(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
-	d := dial(t, at, zklock.ClientOptions{})
+	c, d := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}), dial(t, at, zklock.ClientOptions{})
+	m := c.Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
 	second := lock(t, d.Mutex(path+"/b", zklock.Options{}))
 	all := behind(t.Context(), m.Lock)
 	before := awaitQueue(t, see, path+"/a", 1)
-	expire(t, see, p, path+"/a")
+	changeSession(t, p, c, func() bool { return len(queue(t, see, path+"/a")) == 0 })
 	eventually(t, "the first is taken again", func() bool {
 		now := queue(t, see, path+"/a")
 		return len(now) == 1 && now[0] != before[0]
