@@ -131,15 +131,6 @@ var Marker = string(tag{"another", "a test"}.data())
 
 func Node(l *Lease) string { return l.q.path + "/" + l.node }
 
-// WatchesWaiter reports whether a semaphore's waiter would watch path instead of looking again.
-func WatchesWaiter(c *Client, path string) (bool, error) {
-	w, err := c.watchTicket(path)
-	if errors.Is(err, zk.ErrNoNode) {
-		return false, nil
-	}
-	return err == nil && !w.held, err
-}
-
 var HeldMark = heldMark
 
 // Relax delays the ticket guards of an unused c to a third of the session timeout.
