@@ -165,18 +165,17 @@ func cohortSuspects(t *testing.T, at harness.Endpoint) {
 func leasesComplete(t *testing.T, at harness.Endpoint) {
 	c := dial(t, at, zklock.ClientOptions{})
 	k := c.Cohort(newPath(), zklock.CohortOptions{})
-	var left atomic.Int32
-	left.Store(1000)
+	var begun atomic.Int32
 	var done sync.WaitGroup
 	defer done.Wait()
 	for range 3 {
 		done.Go(func() {
-			for left.Add(-1) > 0 {
+			for begun.Add(1) < 1000 {
 				unlock(t, acquire(t, k.Lock))
 			}
 		})
 	}
-	for left.Load() > 0 {
+	for begun.Load() < 1000 {
 		if !zklock.Complete(c) {
 			t.Fatal("a lease cannot be given back")
 		}

@@ -245,9 +245,11 @@ func repliesLost(t *testing.T, s *stage) {
 	p.loseReply()
 	l := acquire(t, f)
 	p.requireReplyLost(t)
-	mine := len(s.tickets(t)) - before
-	if mine != 1 && mine != 2 { // the multi has two
+	if mine := len(s.tickets(t)) - before; mine != 1 && mine != 2 { // the multi has two
 		t.Errorf("%d tickets are there, want one or two", mine)
+	}
+	if p.Seen("sync") == 0 {
+		t.Error("it looks for its ticket at a server that may lag behind")
 	}
 	p.loseReply()
 	expectLost(t, l) // another might have deleted the ticket

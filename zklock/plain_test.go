@@ -179,13 +179,10 @@ func TestOlderData(t *testing.T) {
 	useNumbers(t, raw(t, at), "", 30) // zxids of the new data stay below
 	c := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Second})
 	m, session := c.Mutex(path, zklock.Options{}), zklock.SessionID(c)
-	unlock(t, lock(t, m))
 	last := lock(t, m)
 	unlock(t, last)
 	requireNoError(t, errors.Join(server.Kill(0), os.RemoveAll(log), server.Restart(t.Context(), 0)))
-	other := newMutex(t, at, path)
-	unlock(t, lock(t, other))
-	head := lockAs(t, other, name(last))
+	head := lockAs(t, newMutex(t, at, path), name(last))
 	eventually(t, "the client has another session", func() bool { return zklock.Up(c) && zklock.SessionID(c) != session })
 	handOver(t, head, begins(t.Context(), m.Lock))
 }

@@ -245,9 +245,8 @@ func endOfNumbers(t *testing.T, s *stage) {
 	for range 4 {
 		f := s.taker(t)
 		wg.Go(func() {
-			ctx := within(t, patience)
 			for range 3 {
-				r.visit(t, ctx, f, true)
+				r.visit(t, within(t, patience), f, true)
 			}
 		})
 	}

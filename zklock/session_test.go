@@ -41,6 +41,7 @@ func lostReplyAndCancel(t *testing.T, at harness.Endpoint) {
 func expiresBeforeGrant(t *testing.T, at harness.Endpoint) {
 	for why, happens := range map[string]func(*zklock.Client){
 		"of an expired session": zklock.Expire,
+		"of a closed client":    func(c *zklock.Client) { c.Close() },
 		"after the deadline":    func(c *zklock.Client) { zklock.SetMargin(c, time.Hour) },
 	} {
 		m := newMutex(t, at, newPath())
