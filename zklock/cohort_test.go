@@ -49,11 +49,7 @@ func tryGivenUp(t *testing.T, at harness.Endpoint) {
 	expectError(t, lockError(within(t, 50*time.Millisecond), k.TryLock), context.DeadlineExceeded)
 	s := newTimeline()
 	got := begins(zklock.WithTrace(t.Context(), s.trace()), k.Lock)
-	select {
-	case <-s.queued:
-	case <-time.After(patience):
-		t.Error("the lock does not wait for the answer")
-	}
+	<-s.queued // it waits for the answer
 	p.Partition(false)
 	unlock(t, awaitLease(t, got))
 }

@@ -187,6 +187,12 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	expectWaiting(t, writer)
 	expectError(t, lockError(t.Context(), o.Lock), zklock.ErrUpgrade)
 	handOver(t, r, writer)
+
+	w = acquire(t, o.Lock)
+	writer = behind(t.Context(), b.Lock) // watches the write ticket
+	r = acquire(t, o.RLock)
+	unlock(t, w)
+	handOver(t, r, writer)
 	awaitQueue(t, see, path, 0)
 }
 
