@@ -284,25 +284,34 @@ func transient(err error) bool {
 		errors.Is(err, zk.ErrClosing)
 }
 
-// grant begins l, acquired by t, unless t's session may have ended or an event excludes it.
-func (c *Client) grant(l *Lease, t *ticket) bool {
+// grant begins l, acquired by t. The error is errOutdated if t's session may have ended or an
+// event excludes it.
+func (c *Client) grant(l *Lease, t *ticket) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	left := c.clock.Until(c.deadline())
 	if c.open.Err() != nil || c.session != t.session || left <= 0 {
-		return false
+		return errOutdated
 	}
 	if t.blind && (moment{c.session, c.cuts}) != t.at {
-		return false
+		return errOutdated
 	}
 	l.life = newLife(context.Background())
-	c.leases[l] = true
+	if t.begin != nil {
+		if err := t.begin(l); err != nil {
+			return err
+		}
+	}
+	if l.node != "" {
+		l.guarded(t.own, t.waits)
+	}
+	c.leases[l] = true // from now on Shutdown may give it back
 	if c.watchdog == nil {
 		c.watchdog = time.AfterFunc(left, c.watch)
 	} else {
 		c.watchdog.Reset(left) // the timer is late after a suspend
 	}
-	return true
+	return nil
 }
 
 // watch ends the leases when the session may have ended, else reschedules itself.

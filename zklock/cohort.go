@@ -162,17 +162,14 @@ func (k *Cohort) drive() {
 
 func (k *Cohort) fetch(ctx context.Context, try bool) (*Lease, error) {
 	t := newTicket(&k.queue, fairQueue)
-	l, err := t.lock(ctx, try)
-	if err != nil {
-		return nil, err
+	t.begin = func(l *Lease) (err error) {
+		if l.token, err = firstToken(l.token); err != nil {
+			return fmt.Errorf("zklock: lock %s: %w", k.path, err)
+		}
+		k.own(l, t, 0)
+		return nil
 	}
-	token, err := firstToken(l.token)
-	if err != nil {
-		l.release()
-		return nil, fmt.Errorf("zklock: lock %s: %w", k.path, err)
-	}
-	k.own(l, t, token, 0)
-	return l, nil
+	return t.lock(ctx, try)
 }
 
 // firstToken returns the token of the first holder of a ticket, which saw zxid; the next take
@@ -184,9 +181,9 @@ func firstToken(zxid uint64) (uint64, error) {
 	return zxid << tokenBits, nil
 }
 
-func (k *Cohort) own(l *Lease, t *ticket, token uint64, passes int) {
-	h := &tenure{k: k, t: t, token: token, passes: passes}
-	l.token, l.free = token, h.release
+func (k *Cohort) own(l *Lease, t *ticket, passes int) {
+	h := &tenure{k: k, t: t, token: l.token, passes: passes}
+	l.free = h.release
 	if k.most > 0 {
 		l.check = nil // the ticket may outlast the lease
 	}
@@ -230,10 +227,7 @@ func (h *tenure) release() (held bool, err error) {
 
 func (h *tenure) handOver() (granted, bool) {
 	k := h.k
-	l := &Lease{q: &k.queue}
-	if !k.c.grant(l, h.t) {
-		return granted{}, false // the session may have ended
-	}
-	k.own(l, h.t, h.token+1, h.passes+1)
-	return granted{l: l}, true
+	l := &Lease{q: &k.queue, token: h.token + 1}
+	h.t.begin = func(l *Lease) error { k.own(l, h.t, h.passes+1); return nil }
+	return granted{l: l}, k.c.grant(l, h.t) == nil // else the session may have ended
 }

@@ -168,19 +168,16 @@ func waitsNoLonger(t *testing.T, at harness.Endpoint) {
 		path := newPath()
 		mine := k.open(waiter, path, 1, zklock.Options{Wait: 30 * time.Millisecond})
 		held := acquire(t, k.rival(holder, path).Lock)
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx := within(t, patience)
 		_, err := mine.Lock(ctx)
 		if !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			t.Errorf("%s: Lock with a Wait = %v, want ErrNotAcquired and DeadlineExceeded", k.name, err)
 		}
-		short, stop := context.WithTimeout(ctx, time.Millisecond)
-		if _, err := mine.Lock(short); !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := mine.Lock(within(t, time.Millisecond)); !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: Lock whose context ends first = %v, want ErrNotAcquired and DeadlineExceeded", k.name, err)
 		}
-		stop()
 		unlock(t, held)
 		unlock(t, acquire(t, k.lock(waiter, path).Lock)) // no waiter is left; 30 ms is short on a busy machine
-		cancel()
 	}
 }
 
@@ -206,8 +203,7 @@ func doesEveryKind(t *testing.T, at harness.Endpoint) {
 func outstays(t *testing.T, at harness.Endpoint) {
 	const most = 100 * time.Millisecond
 	c, other := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := within(t, patience)
 	for _, k := range kinds {
 		path := newPath()
 		m, rival := k.open(c, path, 1, zklock.Options{MaxHold: most}), k.rival(other, path)

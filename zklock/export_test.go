@@ -49,7 +49,7 @@ func GrantAfter(m *Mutex, happens func(*Client)) (bool, error) {
 		return false, err
 	}
 	happens(m.c)
-	return m.c.grant(&Lease{}, t), nil
+	return m.c.grant(&Lease{}, t) == nil, nil
 }
 
 // Deadline is Client.deadline. Assure returns when a lease can begin.
@@ -77,6 +77,19 @@ func FindsPlain(m *Mutex, create func(path string, data []byte) error, expired b
 func Create(c *Client, path string, data []byte) error {
 	_, err := c.conn.Create(path, data, zk.FlagEphemeral, c.acl)
 	return err
+}
+
+// Complete reports whether all leases of c can be given back. It gets in as soon as c.mu is free.
+func Complete(c *Client) bool {
+	for !c.mu.TryLock() {
+	}
+	defer c.mu.Unlock()
+	for l := range c.leases {
+		if l.free == nil {
+			return false
+		}
+	}
+	return true
 }
 
 func (k *Cohort) Line() int { return k.turns.Len() }
@@ -118,15 +131,6 @@ var Marker = string(tag{"another", "a test"}.data())
 
 func Node(l *Lease) string { return l.q.path + "/" + l.node }
 
-// WatchesWaiter reports whether a semaphore's waiter would watch path instead of looking again.
-func WatchesWaiter(c *Client, path string) (bool, error) {
-	w, err := c.watchTicket(path)
-	if errors.Is(err, zk.ErrNoNode) {
-		return false, nil
-	}
-	return err == nil && !w.held, err
-}
-
 var HeldMark = heldMark
 
 // Relax delays the ticket guards of an unused c to a third of the session timeout.
@@ -164,6 +168,8 @@ func Up(c *Client) bool {
 	defer c.mu.Unlock()
 	return c.isUp
 }
+
+func Overdue(l *Lease) { l.overdue() }
 
 func SetMargin(c *Client, margin time.Duration) { c.margin = margin }
 

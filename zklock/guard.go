@@ -118,7 +118,7 @@ func (l *Lease) guarded(own <-chan zk.Event, since time.Time) {
 func (l *Lease) guard(own <-chan zk.Event) {
 	c := l.q.c
 	var again pause
-	for l.Err() == nil {
+	for l.owned.Err() == nil { // Err also reads the limit, which Lock may be setting
 		if own == nil {
 			w, err := c.watchOwn(l.q.path+"/"+l.node, l.czxid)
 			switch {

@@ -162,7 +162,7 @@ func removeHandoff(t *ticket) error {
 	case err == nil:
 		c.histories.left(t.key(), true)
 		if n, _ := number(t.node, t.p.kind); t.past != nil {
-			t.past.last = turn{n, t.czxid}
+			t.past.last = turn{n, t.czxid, t.at}
 		}
 	case errors.Is(err, zk.ErrNoAuth): // a plain ticket is another's, unless removeNode finds otherwise
 		if err = t.removeNode(); err == nil {

@@ -147,8 +147,8 @@ func shutDownRefused(t *testing.T, s *stage) {
 // shutDownSilent: Shutdown ends with its context, and names the locks that were not given back.
 func shutDownSilent(t *testing.T, s *stage) {
 	d := shutDownDuring(t, s, aWhile, func(p *proxy) { p.Partition(true) })
-	if !errors.Is(d.err, context.DeadlineExceeded) || !strings.Contains(d.err.Error(), s.path) {
-		t.Errorf("Shutdown = %v, want DeadlineExceeded and %s", d.err, s.path)
+	if !errors.Is(d.err, context.DeadlineExceeded) || !strings.Contains(d.err.Error(), s.path) || !strings.Contains(d.err.Error(), d.overdue) {
+		t.Errorf("Shutdown = %v, want DeadlineExceeded, %s and %s", d.err, s.path, d.overdue)
 	}
 	unlock(t, awaitLease(t, d.last)) // when the session has timed out
 }
@@ -165,25 +165,25 @@ func isDone(done <-chan struct{}) bool {
 type shutdown struct {
 	p       *proxy
 	session int64
+	overdue string        // the path of another lock of the client, whose MaxHold is over
 	last    <-chan result // a waiter of another client
 	err     error         // of Shutdown
 }
 
 // shutDownDuring shuts a client down that holds the lock and waits for it, within a time and
 // during a fault. It requires that the client takes no lock then and has lost its lease.
-func shutDownDuring(t *testing.T, s *stage, within time.Duration, fault func(*proxy)) (d shutdown) {
+func shutDownDuring(t *testing.T, s *stage, limit time.Duration, fault func(*proxy)) (d shutdown) {
 	t.Helper()
 	d.p = newProxy(t, s.at)
 	c, f := s.contender(t, d.p.at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
-	d.session = zklock.SessionID(c)
-	other := s.taker(t)
+	d.session, d.overdue = zklock.SessionID(c), newPath()
+	late, other := lock(t, c.Mutex(d.overdue, zklock.Options{MaxHold: time.Hour})), s.taker(t)
 	held := acquire(t, f)
 	next := behind(t.Context(), s.open(c, s.path))
 	d.last = behind(t.Context(), other)
 	fault(d.p)
-	ctx, cancel := context.WithTimeout(t.Context(), within)
-	defer cancel()
-	d.err = c.Shutdown(ctx)
+	zklock.Overdue(late)
+	d.err = c.Shutdown(within(t, limit))
 	expectError(t, (<-next).err, zklock.ErrClosed)
 	expectError(t, lockError(t.Context(), f), zklock.ErrClosed)
 	expectError(t, held.Err(), zklock.ErrClosed)

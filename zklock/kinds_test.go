@@ -245,9 +245,11 @@ func repliesLost(t *testing.T, s *stage) {
 	p.loseReply()
 	l := acquire(t, f)
 	p.requireReplyLost(t)
-	mine := len(s.tickets(t)) - before
-	if mine != 1 && mine != 2 { // the multi has two
+	if mine := len(s.tickets(t)) - before; mine != 1 && mine != 2 { // the multi has two
 		t.Errorf("%d tickets are there, want one or two", mine)
+	}
+	if p.Seen("sync") == 0 {
+		t.Error("it looks for its ticket at a server that may lag behind")
 	}
 	p.loseReply()
 	expectLost(t, l) // another might have deleted the ticket
@@ -287,9 +289,7 @@ func releaseUnanswered(t *testing.T, s *stage) {
 		t.Errorf("after Unlock began Err = %v, and %v are left", held.Err(), time.Until(until))
 	}
 	expectError(t, <-unlocked, zklock.ErrUnanswered)
-	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
-	defer cancel()
-	expectError(t, lockError(ctx, a), context.DeadlineExceeded)
+	expectExcluded(t, "the client", a)
 	p.Delay(faultproxy.Reply, 0)
 	p.cut()
 	unlock(t, acquire(t, b))

@@ -250,7 +250,7 @@ func (l *Lease) overdue() {
 func (l *Lease) revoke(cause error) bool {
 	held := l.state.CompareAndSwap(stateHeld, stateOverdue)
 	if held {
-		l.q.c.lose(l, cause)
+		l.end(cause) // it stays in Client.leases until it is given back, for Shutdown
 	}
 	return held
 }

@@ -216,9 +216,7 @@ func dialRefuses(t *testing.T, at harness.Endpoint) {
 		if test.servers != nil {
 			servers = test.servers
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		c, err := zklock.Dial(ctx, servers, test.o)
-		cancel()
+		c, err := zklock.Dial(within(t, limit), servers, test.o)
 		if err == nil {
 			c.Close()
 			t.Errorf("%q, %+v: Dial succeeds", servers, test.o)
@@ -244,8 +242,6 @@ func margins(t *testing.T, at harness.Endpoint) {
 	d, see := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second}), raw(t, at)
 	zklock.SetMargin(d, 4*time.Second)
 	m := d.Mutex(newPath(), zklock.Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	expectError(t, lockError(ctx, m.Lock), zklock.ErrMargin)
+	expectError(t, lockError(within(t, patience), m.Lock), zklock.ErrMargin)
 	awaitQueue(t, see, m.Path(), 0)
 }

@@ -1,6 +1,7 @@
 package zklock_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"testing"
@@ -80,12 +81,12 @@ func multiPartial(t *testing.T, at harness.Endpoint) {
 // multiLosesWhileWaiting: a mutex lost while another is awaited is taken again.
 func multiLosesWhileWaiting(t *testing.T, at harness.Endpoint) {
 	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
-	d := dial(t, at, zklock.ClientOptions{})
+	c, d := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}), dial(t, at, zklock.ClientOptions{})
+	m := c.Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
 	second := lock(t, d.Mutex(path+"/b", zklock.Options{}))
 	all := behind(t.Context(), m.Lock)
 	before := awaitQueue(t, see, path+"/a", 1)
-	expire(t, see, p, path+"/a")
+	changeSession(t, p, c, func() bool { return len(queue(t, see, path+"/a")) == 0 })
 	eventually(t, "the first is taken again", func() bool {
 		now := queue(t, see, path+"/a")
 		return len(now) == 1 && now[0] != before[0]
@@ -100,7 +101,7 @@ func TestSemaphore(t *testing.T) {
 	runParallel(t, []serverTest{
 		{"holders leave in any order", semaphoreOutOfOrder},
 		{"one waiter wakes", semaphoreWakesOne},
-		{"the mark came before the watch", semaphoreMarkFirst},
+		{"fewer permits than the holders", semaphoreFewerPermits},
 	})
 }
 
@@ -157,17 +158,28 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// semaphoreMarkFirst: a waiter ahead is marked between the list and the watch on it.
-func semaphoreMarkFirst(t *testing.T, at harness.Endpoint) {
+// semaphoreFewerPermits: a waiter that counts fewer permits than the holders waits until enough
+// of them have left, not for the one ahead.
+func semaphoreFewerPermits(t *testing.T, at harness.Endpoint) {
 	c, see, path := dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
-	unlock(t, acquire(t, c.Semaphore(path, 1, zklock.Options{}).Lock)) // makes the parents
-	for data, want := range map[string]bool{"": true, string(zklock.HeldMark): false, "something else": true} {
-		node := createNode(t, see, path+"/"+data+"x", []byte(data), zk.FlagEphemeral)
-		if waits, err := zklock.WatchesWaiter(c, node); waits != want || err != nil {
-			t.Errorf("a ticket with %q is waited for: %t, %v, want %t", data, waits, err, want)
-		}
+	m := c.Semaphore(path, 2, zklock.Options{})
+	unlock(t, acquire(t, m.Lock)) // makes the parents
+	var holders []string
+	for range 4 {
+		holders = append(holders, createNode(t, see, path+"/permit-", zklock.HeldMark, zk.FlagEphemeralSequential))
 	}
-	if waits, err := zklock.WatchesWaiter(c, path+"/gone"); waits || err != nil {
-		t.Errorf("a ticket that is gone is waited for: %t, %v", waits, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	given, waits := begins(ctx, m.Lock), begins(t.Context(), m.Lock)
+	awaitQueue(t, see, path, 6)
+	expectWaiting(t, given)
+	cancel()
+	expectError(t, (<-given).err, context.Canceled)
+	for _, node := range holders[:3] {
+		expectWaiting(t, waits)
+		deleteNode(t, see, node)
+	}
+	unlock(t, awaitLease(t, waits))
+	if n := counts(c).Requests; n > 60 {
+		t.Errorf("the client sent %d requests, want no polling", n)
 	}
 }

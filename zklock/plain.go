@@ -33,10 +33,12 @@ type history struct {
 }
 
 // A turn is a plain ticket of this client that held the lock and was removed by a confirmed
-// release: no ticket before it was left then. The zero value means no turn.
+// release: no ticket before it was left then. The zero value means no turn. On a later connection
+// it proves nothing: the servers may have been restored from older data and repeat numbers.
 type turn struct {
 	number int32
 	czxid  uint64
+	at     moment // before the request that made it
 }
 
 type nodeWatch struct {
@@ -283,7 +285,7 @@ func (t *ticket) follows(n int32) (bool, error) {
 	l, c := t.past, t.q.c
 	last := l.last
 	l.last = turn{}
-	if last.czxid == 0 || last.number+1 != n {
+	if last.at != t.at || last.czxid == 0 || last.number+1 != n {
 		return false, nil
 	}
 	if l.node.pending(t.at) {

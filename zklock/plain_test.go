@@ -3,6 +3,7 @@ package zklock_test
 import (
 	"context"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -12,6 +13,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/internal/backend"
 	"locklab/internal/faultproxy"
 	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
@@ -166,6 +168,23 @@ func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
 	head := lockAs(t, newMutex(t, at, path), name(l))
 	next := waiting(t, t.Context(), m, see, 2)
 	handOver(t, head, next)
+}
+
+// TestOlderData: after servers return with older data, a client's last turn proves nothing.
+func TestOlderData(t *testing.T) {
+	t.Parallel()
+	log := t.TempDir()
+	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1, Config: "dataLogDir=" + log})
+	at, path := requireStarted(t, server, err).Endpoint(), newPath()
+	useNumbers(t, raw(t, at), "", 30) // zxids of the new data stay below
+	c := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Second})
+	m, session := c.Mutex(path, zklock.Options{}), zklock.SessionID(c)
+	last := lock(t, m)
+	unlock(t, last)
+	requireNoError(t, errors.Join(server.Kill(0), os.RemoveAll(log), server.Restart(t.Context(), 0)))
+	head := lockAs(t, newMutex(t, at, path), name(last))
+	eventually(t, "the client has another session", func() bool { return zklock.Up(c) && zklock.SessionID(c) != session })
+	handOver(t, head, begins(t.Context(), m.Lock))
 }
 
 // plainTwo: a client has one plain ticket at a time in a queue, even if that is gone unnoticed.

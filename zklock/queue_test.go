@@ -105,9 +105,7 @@ func newKey() string { return newPath()[len("/locklab/"):] }
 
 func connect(t *testing.T, v *harness.Variant, at harness.Endpoint, key string) harness.Remote {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 3*patience) // it may start Java
-	defer cancel()
-	r, err := v.Remote(ctx, at, key)
+	r, err := v.Remote(within(t, 3*patience), at, key) // it may start Java
 	requireNoError(t, err)
 	t.Cleanup(func() { r.Close() })
 	return r
@@ -247,10 +245,8 @@ func endOfNumbers(t *testing.T, s *stage) {
 	for range 4 {
 		f := s.taker(t)
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
 			for range 3 {
-				r.visit(t, ctx, f, true)
+				r.visit(t, within(t, patience), f, true)
 			}
 		})
 	}
@@ -265,9 +261,7 @@ func refusesNumbers(t *testing.T, at harness.Endpoint) {
 	other := createNode(t, see, path+"/_c_0123456789abcdef-lock-", nil, zk.FlagEphemeralSequential)
 	expectError(t, lockError(t.Context(), m.TryLock), zklock.ErrExhausted, zklock.ErrNotAcquired)
 	eventually(t, "Lock is refused", func() bool { // its time may end before the server has answered
-		ctx, cancel := context.WithTimeout(t.Context(), aWhile)
-		defer cancel()
-		err := lockError(ctx, m.Lock)
+		err := lockError(within(t, aWhile), m.Lock)
 		return errors.Is(err, zklock.ErrExhausted) && errors.Is(err, zklock.ErrNotAcquired) && errors.Is(err, context.DeadlineExceeded)
 	})
 	waits := behind(t.Context(), m.Lock)
@@ -296,8 +290,7 @@ func mayNotSeeACL(t *testing.T, at harness.Endpoint) {
 
 func requireExhausted(t *testing.T, at harness.Endpoint, path string, why error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
+	ctx := within(t, patience)
 	_, err := newMutex(t, at, path).Lock(ctx)
 	if !errors.Is(err, zklock.ErrExhausted) || why != nil && !errors.Is(err, why) || ctx.Err() != nil {
 		t.Errorf("Lock of %s = %v, want ErrExhausted and %v", path, err, why)
@@ -308,8 +301,7 @@ func requireExhausted(t *testing.T, at harness.Endpoint, path string, why error)
 func renewsEarly(t *testing.T, at harness.Endpoint) {
 	const path = "/end/early"
 	see := raw(t, at)
-	want := zk.DigestACL(zk.PermAll, user, password)
-	want = append(want, zk.WorldACL(zk.PermAll&^zk.PermAdmin)...)
+	want := append(zk.DigestACL(zk.PermAll, user, password), zk.WorldACL(zk.PermAll&^zk.PermAdmin)...)
 	setData(t, see, path, []byte("data"))
 	setACL(t, see, path, want)
 	c := dial(t, at, zklock.ClientOptions{Username: user, Password: password, ACL: zk.WorldACL(zk.PermAll)})

@@ -30,13 +30,9 @@ func storm(t *testing.T, s *stage, takers func(c *zklock.Client, i int) []taker)
 		for _, f := range takers(dial(t, at, zklock.ClientOptions{}), i) {
 			wg.Go(func() {
 				for time.Now().Before(end) {
-					ctx, cancel := context.WithTimeout(t.Context(), rand.N(100*time.Millisecond))
-					r.visit(t, ctx, f, i%2 == 0)
-					cancel()
+					r.visit(t, within(t, rand.N(100*time.Millisecond)), f, i%2 == 0)
 				}
-				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				defer cancel()
-				if !r.visit(t, ctx, f, i%2 == 0) {
+				if !r.visit(t, within(t, patience), f, i%2 == 0) {
 					t.Error("it does not get in after the faults")
 				}
 			})

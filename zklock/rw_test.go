@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	wirezk "locklab/internal/wire/zookeeper"
 	locks "locklab/lock"
 	"locklab/zklock"
 	"locklab/zklock/lab"
@@ -87,22 +86,17 @@ func TestReentrant(t *testing.T) {
 	})
 }
 
-func newReentrant(t *testing.T, at harness.Endpoint, path string) *zklock.Reentrant {
-	t.Helper()
-	return dial(t, at, zklock.ClientOptions{}).Reentrant(path, zklock.Options{})
-}
-
 func ownerCounts(t *testing.T, at harness.Endpoint) {
 	path := newPath()
-	m, other := newReentrant(t, at, path), newReentrant(t, at, path)
-	o := m.Owner()
+	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	o := c.Reentrant(path, zklock.Options{}).Owner()
 	var leases []*zklock.Lease
 	for i := range 4 {
 		leases = append(leases, acquire(t, o.TryLock))
 		expectEqual(t, "the token", leases[i].Token(), leases[0].Token())
 		expectEqual(t, "Count", o.Count(), i+1)
 	}
-	next := behind(t.Context(), other.Owner().Lock)
+	next := behind(t.Context(), d.Reentrant(path, zklock.Options{}).Owner().Lock)
 	for i, k := range []int{0, 2, 3} { // the first is nothing special
 		unlock(t, leases[k])
 		expectError(t, leases[k].Unlock(t.Context()), zklock.ErrNotHeld)
@@ -114,9 +108,7 @@ func ownerCounts(t *testing.T, at harness.Endpoint) {
 
 func expectExcluded(t *testing.T, what string, f taker) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), aWhile)
-	defer cancel()
-	if l, err := f(ctx); !errors.Is(err, context.DeadlineExceeded) {
+	if l, err := f(within(t, aWhile)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%s gets %v, %v, want that it waits", what, l, err)
 	}
 }
@@ -128,7 +120,8 @@ func ownerLoses(t *testing.T, at harness.Endpoint) {
 	m := c.Reentrant(newPath(), zklock.Options{})
 	o := m.Owner()
 	outer, inner := acquire(t, o.Lock), acquire(t, o.Lock)
-	expire(t, raw(t, at), p, m.Path())
+	see := raw(t, at)
+	changeSession(t, p, c, func() bool { return len(queue(t, see, m.Path())) == 0 })
 	for _, l := range []*zklock.Lease{inner, outer} {
 		<-l.Done()
 		expectError(t, lockError(t.Context(), o.Lock), zklock.ErrSessionExpired)
@@ -143,7 +136,7 @@ func ownerLoses(t *testing.T, at harness.Endpoint) {
 // ownerQueuesOnce: one goroutine of an owner queues for all, and another if that one gives up.
 func ownerQueuesOnce(t *testing.T, at harness.Endpoint) {
 	see, path := raw(t, at), newPath()
-	m := newReentrant(t, at, path)
+	m := dial(t, at, zklock.ClientOptions{}).Reentrant(path, zklock.Options{})
 	o, other := m.Owner(), m.Owner()
 	held := acquire(t, other.Lock)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -162,14 +155,6 @@ func ownerQueuesOnce(t *testing.T, at harness.Endpoint) {
 	expectExcluded(t, "another owner", other.Lock)
 	unlock(t, second)
 	awaitQueue(t, see, path, 0)
-}
-
-// expire ends the session of the client behind p, whose ticket is alone, and lets it reconnect.
-func expire(t *testing.T, see *wirezk.Conn, p *proxy, path string) {
-	t.Helper()
-	p.disconnect()
-	awaitQueue(t, see, path, 0)
-	p.Refuse(false)
 }
 
 // rwOwner: reading again costs nothing, and a reader cannot write. Nobody else writes between a
@@ -201,6 +186,12 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	handOver(t, inner, sharer)
 	expectWaiting(t, writer)
 	expectError(t, lockError(t.Context(), o.Lock), zklock.ErrUpgrade)
+	handOver(t, r, writer)
+
+	w = acquire(t, o.Lock)
+	writer = behind(t.Context(), b.Lock) // watches the write ticket
+	r = acquire(t, o.RLock)
+	unlock(t, w)
 	handOver(t, r, writer)
 	awaitQueue(t, see, path, 0)
 }

@@ -55,7 +55,8 @@ var heldMark = []byte("held")
 //  2. List the tickets. The owners of the first k hold a permit. A client that finds this and a
 //     ticket behind writes "held" into its own ticket.
 //  3. The first waiter, whose ticket is the k+1st, lists with a watch on the list. Any other
-//     watches the ticket just ahead, and goes to 2 if that contains "held" or is gone already.
+//     watches the ticket just ahead. If that is gone already, or contains "held", it also lists
+//     with a watch on the list.
 //  4. When the watch fires, go to 2.
 //
 // So a release of any holder wakes the first waiter, which then wakes the next to take over its
@@ -87,21 +88,20 @@ func lookPermits(t *ticket) (view, error) {
 				c.spawn(func() { c.markHeld(path) })
 			}
 			return view{head: true, token: v.token}, nil
-		case i == t.q.permits && v.wake != nil:
-			return view{wake: v.wake}, nil
-		case i == t.q.permits:
-			t.near = true
-			continue
 		}
-		path := t.q.path + "/" + line[i-1].Name
-		ahead, err := c.watchTicket(path)
+		var ahead *ticketWatch
+		if i > t.q.permits {
+			path := t.q.path + "/" + line[i-1].Name
+			if ahead, err = c.watchTicket(path); err != nil && !errors.Is(err, zk.ErrNoNode) {
+				return view{}, fmt.Errorf("zklock: watch %s: %w", path, err)
+			}
+		}
+		t.near = true
 		switch {
-		case errors.Is(err, zk.ErrNoNode):
-		case err != nil:
-			return view{}, fmt.Errorf("zklock: watch %s: %w", path, err)
-		case !ahead.held:
-			t.near = true
+		case ahead != nil && !ahead.held:
 			return view{wake: ahead.wake, ticket: ahead}, nil
+		case v.wake != nil: // it is the first waiter, or the holder ahead counts more permits
+			return view{wake: v.wake}, nil
 		}
 	}
 }

@@ -116,9 +116,7 @@ func ensemble(t *testing.T) *backend.Server {
 
 func leader(t *testing.T, server *backend.Server) int {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	i, err := server.Leader(ctx)
+	i, err := server.Leader(within(t, patience))
 	requireNoError(t, err)
 	return i
 }
@@ -152,9 +150,7 @@ func TestTLS(t *testing.T) {
 		next := behind(t.Context(), n.Lock)
 		handOver(t, held, next)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	c, err := zklock.Dial(ctx, at.Addrs[0], zklock.ClientOptions{TLS: &tls.Config{RootCAs: at.TLS.RootCAs}})
+	c, err := zklock.Dial(within(t, 500*time.Millisecond), at.Addrs[0], zklock.ClientOptions{TLS: &tls.Config{RootCAs: at.TLS.RootCAs}})
 	if err == nil {
 		c.Close()
 		t.Error("Dial succeeds without a certificate")

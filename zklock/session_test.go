@@ -31,10 +31,8 @@ func lostReplyAndCancel(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, m))
 	p.Refuse(true) // the client does not reconnect for now
 	p.loseReply()
-	ctx, cancel := context.WithTimeout(t.Context(), 500*time.Millisecond)
-	defer cancel()
-	expectError(t, lockError(ctx, m.Lock), context.DeadlineExceeded) // without a connection
-	awaitQueue(t, see, m.Path(), 1)                                  // the ticket of the lost reply
+	expectError(t, lockError(within(t, 500*time.Millisecond), m.Lock), context.DeadlineExceeded) // without a connection
+	awaitQueue(t, see, m.Path(), 1)                                                              // the ticket of the lost reply
 	p.Refuse(false)
 	awaitQueue(t, see, m.Path(), 0)
 }
@@ -43,6 +41,7 @@ func lostReplyAndCancel(t *testing.T, at harness.Endpoint) {
 func expiresBeforeGrant(t *testing.T, at harness.Endpoint) {
 	for why, happens := range map[string]func(*zklock.Client){
 		"of an expired session": zklock.Expire,
+		"of a closed client":    func(c *zklock.Client) { c.Close() },
 		"after the deadline":    func(c *zklock.Client) { zklock.SetMargin(c, time.Hour) },
 	} {
 		m := newMutex(t, at, newPath())

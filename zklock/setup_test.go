@@ -51,13 +51,18 @@ func runParallel(t *testing.T, tests []serverTest) {
 	together(t, endpoint(t), tests)
 }
 
+// within returns a context that ends after d, or with t.
+func within(t *testing.T, d time.Duration) context.Context {
+	ctx, cancel := context.WithTimeout(t.Context(), d)
+	t.Cleanup(cancel)
+	return ctx
+}
+
 // dial connects a client for the duration of t. With the default session timeout it does not
 // guard its tickets for three seconds: most tests count requests, on possibly slow machines.
 func dial(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) *zklock.Client {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	c, err := zklock.Dial(ctx, at.Addrs[0], o)
+	c, err := zklock.Dial(within(t, patience), at.Addrs[0], o)
 	requireNoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	if o.SessionTimeout == 0 {
@@ -73,9 +78,7 @@ func newMutex(t *testing.T, at harness.Endpoint, path string) *zklock.Mutex {
 
 func raw(t *testing.T, at harness.Endpoint) *wirezk.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	defer cancel()
-	c, err := wirezk.Connect(ctx, at, wirezk.Options{})
+	c, err := wirezk.Connect(within(t, patience), at, wirezk.Options{})
 	requireNoError(t, err)
 	t.Cleanup(c.Close)
 	return c

@@ -26,6 +26,8 @@ type ticket struct {
 	sealed  bool   // no other client can write to the node; for some protocols
 	czxid   uint64 // of the node, 0 if unknown; for some protocols
 
+	begin func(l *Lease) error // if not nil, completes the lease before anyone can end it
+
 	ticketWait
 	plainTicket
 }
@@ -59,9 +61,9 @@ func newTicket(q *queue, p *protocol) *ticket {
 
 func (t *ticket) anew() {
 	t.free()
-	queued, try, unnamed := t.queued, t.try, t.unnamed
+	queued, try, unnamed, begin := t.queued, t.try, t.unnamed, t.begin
 	*t = *newTicket(t.q, t.p)
-	t.queued, t.try, t.unnamed = queued, try, unnamed
+	t.queued, t.try, t.unnamed, t.begin = queued, try, unnamed, begin
 }
 
 // newUnique returns the start of a ticket's name, like Curator's protected nodes
@@ -150,11 +152,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 				return nil, err
 			}
 			l := &Lease{q: t.q, node: t.node, czxid: t.czxid, token: v.token, check: t.check(), free: t.release}
-			if t.q.c.grant(l, t) {
-				l.guarded(t.own, t.waits)
-				return l, nil
-			}
-			return nil, errOutdated
+			return l, t.q.c.grant(l, t)
 		case try:
 			return nil, busy(t.q.name)
 		}

@@ -240,6 +240,18 @@ func TestTraceAbsent(t *testing.T) {
 	}
 }
 
+// TestGuardLeavesLimit: a guard does not read the limit of its lease, which Lock is setting.
+func TestGuardLeavesLimit(t *testing.T) {
+	l := &Lease{q: &queue{c: &Client{lifetime: lifetime{open: t.Context()}}}, life: newLife(t.Context())}
+	l.limit.Begin(t.Context(), time.Nanosecond, func() time.Time { return time.Time{} }, func() {})
+	l.state.Store(stateUnlocked)
+	own := make(chan zk.Event)
+	close(own)
+	if l.guard(own); l.alive.Err() != nil {
+		t.Errorf("the guard has ended the lease: %v", context.Cause(l.alive))
+	}
+}
+
 // TestRenewedWithinMaxHold: a lease that MaxHold ends first does not last longer.
 func TestRenewedWithinMaxHold(t *testing.T) {
 	now := time.Now()

@@ -8,7 +8,6 @@ import (
 	"io"
 	"math"
 	"net"
-	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -148,24 +147,6 @@ func connect(t *testing.T, o zksession.Options) *zksession.Conn {
 	requireNoError(t, err)
 	t.Cleanup(z.Close)
 	return z
-}
-
-// TestOlderData: if a server returns with older data, the client begins another session.
-func TestOlderData(t *testing.T) {
-	t.Parallel()
-	log := t.TempDir()
-	s, addrs := startServer(t, "dataLogDir="+log)
-	expired := make(chan struct{}, 10)
-	z := connectWatched(t, addrs, expired)
-	for range 10 {
-		requireNoError(t, errorOf(z.Create("/n", nil, zk.FlagSequence, zk.WorldACL(zk.PermAll))))
-	}
-	session := z.SessionID()
-	requireNoError(t, errors.Join(s.Kill(0), os.RemoveAll(log), s.Restart(t.Context(), 0)))
-	requireAnswer(t, z)
-	if len(expired) != 1 || z.SessionID() == session {
-		t.Errorf("%d sessions have expired, want 1; the session is another one: %t", len(expired), z.SessionID() != session)
-	}
 }
 
 // connectWatched connects with a short session. Every end of a session is sent to expired.
