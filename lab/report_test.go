@@ -104,7 +104,10 @@ func TestReportRefuses(t *testing.T) {
 		{file, "holds no run"},
 		{two + " --png " + dir, "--png is for one run"},
 		{two + " -o " + file, "cannot write"},
-		{"-o " + file + "/x.html", "cannot write"},
+		{"-o " + file + "/x.html", "locklab: cannot write"},
+		{"-o " + file + "/x.md", "locklab: cannot write"},
+		{"--format json -o x.html", "--format json prints, and writes no file: leave out --out and --png"},
+		{"--format json --png x", "leave out --out and --png"},
 	})
 }
 
