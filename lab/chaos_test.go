@@ -62,6 +62,14 @@ func TestRunChaos(t *testing.T) {
 	}
 }
 
+// TestChaosUntested: a command that could try nothing does not succeed.
+func TestChaosUntested(t *testing.T) {
+	t.Setenv("PATH", "")
+	t.Setenv("LOCKLAB_REDIS_SERVER", "")
+	_, stderr := requireStatus(t, exitUsage, strings.Fields("chaos --scenario redis-restart-empty --locks redis-token --tries 1"), "not tested: redis: no server")
+	requireContains(t, stderr, "locklab: nothing was tried: redis: no server to talk to")
+}
+
 func gone(t *testing.T, pids []int) {
 	t.Helper()
 	if len(pids) < 2 {
