@@ -127,6 +127,14 @@ func TestSafetyUntested(t *testing.T) {
 			t.Errorf("the %s does not say that nothing was tested", what)
 		}
 	}
+	run.Results, run.Faults = nil, []*result.FaultResult{{Scenario: "holder-crash", Lock: run.Results[0].Lock, Skipped: "no server"}}
+	if doc := compose(run); doc.Title != s.Title || strings.Contains(doc.Origin, "simulated") {
+		t.Errorf("without any try the document is %q, %q", doc.Title, doc.Origin)
+	}
+	run.Manifest.Interrupted, run.Manifest.Cases, run.Faults[0].Tries, run.Faults[0].Skipped = true, 0, 6, ""
+	if text := formsOf(t, run)["terminal"]; !strings.Contains(text, "In 6 faults of 1 scenario") || !strings.Contains(text, "it ended after 6 tries.") {
+		t.Errorf("after six tries the terminal shows\n%s", text)
+	}
 	local := synthetic.Run(5, 12, 2, []int{1, 8}, synthetic.Fast("a", 1e6))
 	if s := composeSafety(local); s != nil {
 		t.Errorf("of local locks there is %+v", s)
