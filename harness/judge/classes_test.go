@@ -104,6 +104,11 @@ func TestRequire(t *testing.T) {
 		if d.Use != c.use || (d.Rule == Unmet) != (c.use == "") {
 			t.Errorf("require %v: %s, use %q, want %q", c.require, d.Rule, d.Use, c.use)
 		}
+		for _, d := range Decisions(run) {
+			if !d.Situation.Distributed() && d.Rule == Unmet {
+				t.Errorf("require %v: %s refuses local locks", c.require, d.Situation.Name())
+			}
+		}
 		lacks := make(map[string][]result.Guarantee)
 		for _, x := range Exclusions(run) {
 			lacks[x.Lock.Name] = x.Lacks

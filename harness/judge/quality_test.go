@@ -40,4 +40,13 @@ func TestQualityOf(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", c.name, q, c.want)
 		}
 	}
+	run := served() // the servers of a distributed lock are other programs
+	for _, r := range run.Results {
+		if r.Noise = new(machine.Noise); r.Lock.Traits.Needs != "" {
+			r.Noise.Others = 0.9
+		}
+	}
+	if q := QualityOf(run, Decisions(run)); q.Taken != 0 {
+		t.Errorf("a share of %v is taken where only servers took time", q.Taken)
+	}
 }
