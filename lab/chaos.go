@@ -124,16 +124,10 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 		}
 		return errors.Join(c.try(ctx, plan, stderr), c.print(stdout))
 	})
-	if err != nil {
-		return err
-	}
-	return c.outcome()
-}
-
-// outcome returns an error if an outcome is refuted, or if no scenario could be tried.
-func (c *chaosRun) outcome() error {
 	able := func(r *result.FaultResult) bool { return r.Skipped == "" || r.Tries > 0 }
 	switch {
+	case err != nil:
+		return err
 	case len(c.refuted()) > 0:
 		return errViolations
 	case len(c.results) > 0 && !slices.ContainsFunc(c.results, able):

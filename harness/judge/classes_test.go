@@ -101,13 +101,8 @@ func TestRequire(t *testing.T) {
 		run := served(c.faults...)
 		run.Require = c.require
 		d := decideOn(t, run, "distributed, contended")
-		if d.Use != c.use || (d.Rule == Unmet) != (c.use == "") {
+		if d.Use != c.use || (d.Rule == Unmet) != (c.use == "") || decideOn(t, run, "uncontended").Rule == Unmet {
 			t.Errorf("require %v: %s, use %q, want %q", c.require, d.Rule, d.Use, c.use)
-		}
-		for _, d := range Decisions(run) {
-			if !d.Situation.Distributed() && d.Rule == Unmet {
-				t.Errorf("require %v: %s refuses local locks", c.require, d.Situation.Name())
-			}
 		}
 		lacks := make(map[string][]result.Guarantee)
 		for _, x := range Exclusions(run) {

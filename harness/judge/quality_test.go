@@ -42,11 +42,9 @@ func TestQualityOf(t *testing.T) {
 	}
 	run := served() // the servers of a distributed lock are other programs
 	for _, r := range run.Results {
-		if r.Noise = new(machine.Noise); r.Lock.Traits.Needs != "" {
-			r.Noise.Others = 0.9
-		}
+		r.Noise = &machine.Noise{Others: 0.9}
 	}
-	if q := QualityOf(run, Decisions(run)); q.Taken != 0 {
+	if q := QualityOf(run, []Decision{decideOn(t, run, "distributed, contended")}); q.Taken != 0 {
 		t.Errorf("a share of %v is taken where only servers took time", q.Taken)
 	}
 }

@@ -129,23 +129,15 @@ func partial(run *result.Run) string {
 	for _, r := range run.Results {
 		rounds = max(rounds, r.Round+1)
 	}
-	tries := 0
-	for _, f := range run.Faults {
-		tries += f.Tries
-	}
-	end := fmt.Sprintf("in round %d of %d, after %s", rounds, m.Rounds, numfmt.Plural(len(run.Results), "result"))
 	switch experiments := len(chart.Findings(run)); {
 	case rounds > 0 || m.Cases > 0:
+		return fmt.Sprintf("Partial run: it ended in round %d of %d, after %s.", rounds, m.Rounds, numfmt.Plural(len(run.Results), "result"))
 	case experiments > 0:
-		end = "after " + numfmt.Plural(experiments, "experiment")
+		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(experiments, "experiment"))
 	case len(run.Simulations) > 0:
-		end = "after " + numfmt.Plural(len(run.Simulations), "simulation")
-	case tries == 0:
-		end = "before its first result"
-	default:
-		end = fmt.Sprintf("after %d %s", tries, numfmt.Choose(tries, "try", "tries"))
+		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(len(run.Simulations), "simulation"))
 	}
-	return "Partial run: it ended " + end + "."
+	return "Partial run: it ended early."
 }
 
 // Good reports whether there is no warning about the run.

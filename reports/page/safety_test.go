@@ -128,12 +128,9 @@ func TestSafetyUntested(t *testing.T) {
 		}
 	}
 	run.Results, run.Faults = nil, []*result.FaultResult{{Scenario: "holder-crash", Lock: run.Results[0].Lock, Skipped: "no server"}}
-	if doc := compose(run); doc.Title != s.Title || strings.Contains(doc.Origin, "simulated") {
-		t.Errorf("without any try the document is %q, %q", doc.Title, doc.Origin)
-	}
-	run.Manifest.Interrupted, run.Manifest.Cases, run.Faults[0].Tries, run.Faults[0].Skipped = true, 0, 6, ""
-	if text := formsOf(t, run)["terminal"]; !strings.Contains(text, "In 6 faults of 1 scenario") || !strings.Contains(text, "it ended after 6 tries.") {
-		t.Errorf("after six tries the terminal shows\n%s", text)
+	run.Manifest.Interrupted, run.Manifest.Cases = true, 0
+	if text := formsOf(t, run)["terminal"]; !strings.HasPrefix(text, s.Title) || strings.Contains(text, "simulated") || !strings.Contains(text, "Not tested: no") || !strings.Contains(text, "it ended early.") {
+		t.Errorf("without any try the terminal shows\n%s", text)
 	}
 	local := synthetic.Run(5, 12, 2, []int{1, 8}, synthetic.Fast("a", 1e6))
 	if s := composeSafety(local); s != nil {
