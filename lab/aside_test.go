@@ -36,4 +36,8 @@ func TestMoveAside(t *testing.T) {
 	requireNoError(t, os.Mkdir(previous, 0o755))
 	writeFile(t, filepath.Join(previous, "thesis"), "")
 	requireRefused("holds no run")
+	writeFile(t, filepath.Join(previous, result.ResultsName), "a plan\n")
+	requireRefused("holds no run")
+	writeFile(t, filepath.Join(dir, result.ManifestName), "{}")
+	requireRefused("another program wrote")
 }

@@ -264,9 +264,6 @@ func list[T any](to *[]T, parse func(string) (T, error)) *valueFlag[[]T] {
 }
 
 func parseWords[T any](text string, parse func(string) (T, error)) (out []T, err error) {
-	if text == "" {
-		return nil, nil
-	}
 	for word := range strings.SplitSeq(text, ",") {
 		x, err := parse(strings.TrimSpace(word))
 		if err != nil {

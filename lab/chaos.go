@@ -53,7 +53,7 @@ the expected outcome:
   not shown     none of the possible anomalies was seen in n tries
 
 with the upper bound, at 95 %, of their frequency. The exit status is 1 if anything is
-refuted. With --out it keeps the results, the histories of anomalies and a report in a
+refuted, and 2 if nothing could be tried. With --out it keeps the results, the histories of anomalies and a report in a
 directory. Ctrl-C keeps the finished results; --resume continues.`,
 		Example: `  locklab chaos list
   locklab chaos --scenario holder-pause --locks 'redis-.*,redsync,zk-.*'
@@ -124,10 +124,16 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 		}
 		return errors.Join(c.try(ctx, plan, stderr), c.print(stdout))
 	})
-	if err == nil && len(c.refuted()) > 0 {
-		err = errViolations
+	able := func(r *result.FaultResult) bool { return r.Skipped == "" || r.Tries > 0 }
+	switch {
+	case err != nil:
+		return err
+	case len(c.refuted()) > 0:
+		return errViolations
+	case len(c.results) > 0 && !slices.ContainsFunc(c.results, able):
+		return usage("nothing was tried: %s", c.results[0].Skipped)
 	}
-	return err
+	return nil
 }
 
 // try runs plan. It does not try again what a resumed run has tried.

@@ -62,6 +62,13 @@ func TestRunChaos(t *testing.T) {
 	}
 }
 
+// TestChaosUntested: a command that could try nothing does not succeed.
+func TestChaosUntested(t *testing.T) {
+	t.Setenv("PATH", "")
+	t.Setenv("LOCKLAB_REDIS_SERVER", "")
+	requireStatus(t, exitUsage, strings.Fields("chaos --scenario redis-restart-empty --locks redis-token --tries 1"), "not tested: redis: no server", "locklab: nothing was tried: redis: no server")
+}
+
 func gone(t *testing.T, pids []int) {
 	t.Helper()
 	if len(pids) < 2 {

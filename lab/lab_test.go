@@ -223,6 +223,7 @@ func TestUsageErrors(t *testing.T) {
 		{"trace remote", "locks"},
 		{"trace redis-redlock", "3 servers"},
 		{"run --locks nosuch", `"nosuch"`},
+		{"run --workers=", `"" is not a number`},
 		{"run --wait never", "adaptive, spin, pause, yield, sched-yield, park"},
 		{"run --locks tas --workers 4 --rate 500", "500/s, 1k/s or 2/us"},
 		{"run --locks tas --rate 500/s", "needs --workers"},

@@ -132,7 +132,7 @@ func figure(rates []float64) string {
 		return ""
 	}
 	text := numfmt.Plain(numfmt.PerSecond(sum.Median))
-	if sum.N < stat.MinRounds {
+	if sum.N < stat.MinRounds || sum.Median == 0 {
 		return text
 	}
 	return fmt.Sprintf("%s ±%.0f %%", text, 100*sum.Spread())

@@ -26,6 +26,7 @@ func TestFigure(t *testing.T) {
 		{[]float64{1e6, 3e6, 2e6}, "2 M/s"},
 		{[]float64{28.9e6, 28.9e6, 28.9e6, 28.9e6, 28.9e6}, "28.9 M/s"}, // no interval with five
 		{[]float64{90, 100, 100, 100, 100, 110}, "100 /s ±10 %"},
+		{make([]float64, 6), "0 /s"},
 		{[]float64{2e9}, "2 G/s"},
 		{[]float64{999.96}, "1 k/s"}, // not 1e+03 /s
 	} {

@@ -84,8 +84,11 @@ func (p *Program) reportCommand() *cobra.Command {
 			if err := o.validate(page.WarningKinds()); err != nil {
 				return err
 			}
-			if o.format != "" && o.format != "json" {
+			switch {
+			case o.format != "" && o.format != "json":
 				return usage("--format is %q: want json, or leave it out", o.format)
+			case o.format != "" && o.out+o.pictures != "":
+				return usage("--format json prints, and writes no file: leave out --out and --png")
 			}
 			if len(o.guarantees.chaos) > 0 && len(dirs) > 1 {
 				return usage("--chaos is for one run; of several, each takes its own from DIR/%s", chaosName)
@@ -119,7 +122,7 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	case o.format != "" && len(runs) > 1:
 		return usage("--format json is for one run")
 	case o.format != "":
-		return page.WriteJSON(stdout, runs[0])
+		err = page.WriteJSON(stdout, runs[0])
 	case len(runs) > 1:
 		err = o.drawMachines(stdout, files, runs, dirs)
 	default:

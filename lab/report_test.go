@@ -2,9 +2,11 @@ package lab
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,15 +18,6 @@ func machineRuns(t *testing.T) (one, two string) {
 	t.Helper()
 	dir := absolutePath(t, "../reports/testdata/machines")
 	return filepath.Join(dir, "one-processor"), filepath.Join(dir, "two-processors")
-}
-
-func files(t *testing.T, dir string) map[string]bool {
-	t.Helper()
-	out := make(map[string]bool)
-	for name := range contents(t, dir) {
-		out[name] = true
-	}
-	return out
 }
 
 func checkImages(t *testing.T, dir, name string) {
@@ -40,7 +33,7 @@ func checkImages(t *testing.T, dir, name string) {
 	for picture := range named {
 		requireContains(t, readFile(t, filepath.Join(dir, picture))[:4], "\x89PNG")
 	}
-	for file := range files(t, dir) {
+	for file := range contents(t, dir) {
 		if strings.HasSuffix(file, ".png") && !named[file] {
 			t.Errorf("%s lies in the directory, and %s does not name it", file, name)
 		}
@@ -69,13 +62,13 @@ func TestReportTargets(t *testing.T) {
 	} {
 		cmd := locklab(t, append([]string{"report"}, c.args...)...)
 		stdout, _ := requireSuccess(t, cmd)
-		got := files(t, cmd.Dir)
+		got := contents(t, cmd.Dir)
 		for _, name := range c.want {
-			if !got[name] {
-				t.Errorf("%v: no %s; there are %v", c.args, name, got)
+			if got[name] == "" {
+				t.Errorf("%v: no %s; there are %v", c.args, name, slices.Sorted(maps.Keys(got)))
 			}
 		}
-		if got[c.not] {
+		if got[c.not] != "" {
 			t.Errorf("%v: wrote %s", c.args, c.not)
 		}
 		requireContains(t, stdout, filepath.Join(cmd.Dir, c.want[0]))
@@ -104,7 +97,9 @@ func TestReportRefuses(t *testing.T) {
 		{file, "holds no run"},
 		{two + " --png " + dir, "--png is for one run"},
 		{two + " -o " + file, "cannot write"},
-		{"-o " + file + "/x.html", "cannot write"},
+		{"-o " + file + "/x.html", "locklab: cannot write"},
+		{"-o " + file + "/x.md", "locklab: cannot write"},
+		{"--format json -o x.html", "--format json prints, and writes no file: leave out --out and --png"},
 	})
 }
 

@@ -66,11 +66,6 @@ func interrupted(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) {
 	}
 }
 
-func pipeAt(t *testing.T, file string) {
-	t.Helper()
-	requireNoError(t, syscall.Mkfifo(file, 0o644))
-}
-
 func whole(page string) bool {
 	return strings.HasPrefix(page, "<!") && strings.HasSuffix(strings.TrimSpace(page), "</html>")
 }
@@ -80,7 +75,7 @@ func writingTo(t *testing.T) (dir string, cmd *exec.Cmd, stderr *bufio.Reader, p
 	t.Helper()
 	dir = smallRun(t)
 	pipe := filepath.Join(dir, reportName+".new")
-	pipeAt(t, pipe)
+	requireNoError(t, syscall.Mkfifo(pipe, 0o644))
 	cmd, stderr = drawing(t, dir)
 	page, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0) // else it would wait for ever
 	requireNoError(t, err)
@@ -106,9 +101,10 @@ func TestReportInterruptedInFile(t *testing.T) {
 	if !whole("<" + string(rest)) {
 		t.Errorf("%d bytes of the page were written, which are not all", len(rest)+1)
 	}
-	left := files(t, dir)
-	if left[reportName+".new"] || left[chartsName+"/throughput.png"] || readFile(t, filepath.Join(dir, markdownName)) != "earlier" {
-		t.Errorf("there are %v", left)
+	requireAbsent(t, filepath.Join(dir, reportName+".new"))
+	requireAbsent(t, filepath.Join(dir, chartsName))
+	if readFile(t, filepath.Join(dir, markdownName)) != "earlier" {
+		t.Error("the Markdown was written")
 	}
 }
 
@@ -136,15 +132,14 @@ func TestReplace(t *testing.T) {
 	real, link, pipe, second := filepath.Join(dir, "real"), filepath.Join(dir, "link"), filepath.Join(dir, "pipe"), filepath.Join(dir, "second")
 	writeFile(t, real, "earlier")
 	requireNoError(t, errors.Join(os.Symlink(real, link), os.Link(real, second)))
-	pipeAt(t, pipe)
+	requireNoError(t, syscall.Mkfifo(pipe, 0o644))
 	var saves saver
 	requireNoError(t, saves.save(link, []byte("new")))
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 || readFile(t, real) != "new" {
 		t.Errorf("the link is %v (%v), its file holds %q", info, err, readFile(t, real))
 	}
-	if left := files(t, dir); readFile(t, second) != "earlier" || left["real.new"] {
-		t.Errorf("the earlier file holds %q, and there are %v", readFile(t, second), left)
-	}
+	requireAbsent(t, real+".new")
+	requireContains(t, readFile(t, second), "earlier")
 	heard := make(chan string)
 	go func() {
 		text, _ := os.ReadFile(pipe)

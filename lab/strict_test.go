@@ -55,6 +55,7 @@ func TestStrict(t *testing.T) {
 func TestReportStrict(t *testing.T) {
 	t.Parallel()
 	one, two := machineRuns(t)
+	requireStatus(t, exitUnfit, strings.Fields("report --strict --format json "+one), `"headline"`)
 	for _, c := range []struct {
 		args   string
 		status int

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"locklab/reports/page"
@@ -52,11 +53,13 @@ func (t target) write(files *saver, html func(io.Writer) error, markdown func(w 
 		return nil
 	}
 	var text bytes.Buffer
+	var unsaved error // without the place in the template
 	err := markdown(&text, t.folder(), func(path string, png []byte) error {
-		return files.save(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)), png)
+		unsaved = files.save(filepath.Join(filepath.Dir(t.markdown), filepath.FromSlash(path)), png)
+		return unsaved
 	})
 	if err != nil {
-		return err
+		return cmp.Or(unsaved, err)
 	}
 	return files.save(t.markdown, text.Bytes())
 }

@@ -101,7 +101,7 @@ func TestRequire(t *testing.T) {
 		run := served(c.faults...)
 		run.Require = c.require
 		d := decideOn(t, run, "distributed, contended")
-		if d.Use != c.use || (d.Rule == Unmet) != (c.use == "") {
+		if d.Use != c.use || (d.Rule == Unmet) != (c.use == "") || decideOn(t, run, "uncontended").Rule == Unmet {
 			t.Errorf("require %v: %s, use %q, want %q", c.require, d.Rule, d.Use, c.use)
 		}
 		lacks := make(map[string][]result.Guarantee)

@@ -40,4 +40,11 @@ func TestQualityOf(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", c.name, q, c.want)
 		}
 	}
+	run := served() // the servers of a distributed lock are other programs
+	for _, r := range run.Results {
+		r.Noise = &machine.Noise{Others: 0.9}
+	}
+	if q := QualityOf(run, []Decision{decideOn(t, run, "distributed, contended")}); q.Taken != 0 {
+		t.Errorf("a share of %v is taken where only servers took time", q.Taken)
+	}
 }

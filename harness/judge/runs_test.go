@@ -72,6 +72,7 @@ func TestWarnings(t *testing.T) {
 		{func(a, b *result.Run) { b.Manifest.Versions = map[string]string{"redis": "7.2.4"} }, "Redis unknown and 7.2.4"},
 		{func(a, b *result.Run) { b.Results[0].Workload.Window = 2 * time.Second }, "window 1s and 2s"},
 		{func(a, b *result.Run) { a.Manifest.Interrupted = true }, "BASE did not run to its end"},
+		{func(a, b *result.Run) { b.Manifest.Finished = time.Time{} }, "NEW did not run to its end"},
 		{func(a, b *result.Run) { b.Damage = []string{"line 3"} }, "NEW has 1 line"},
 		{func(a, b *result.Run) { b.Simulations = []*result.Simulation{{}, {}} }, "2 simulations of NEW were left out: only what was measured is compared"},
 		{func(a, b *result.Run) { b.Manifest.Started = a.Manifest.Started.Add(50 * time.Hour) }, "measured 2 days apart"},

@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -117,7 +118,7 @@ type process struct {
 }
 
 func (p *process) reason() error {
-	err := fmt.Errorf("the server ended: %w", p.Err())
+	err := fmt.Errorf("the server ended: %w", cmp.Or(p.Err(), errors.New("exit status 0")))
 	if strings.Contains(strings.ToLower(p.output.String()), "address already in use") { // EADDRINUSE in C and in Java
 		err = errPortTaken
 	}

@@ -208,7 +208,7 @@ func script(t *testing.T, text string) system {
 func TestStartFails(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"says why":       {"#!/bin/sh\necho the dog ate it >&2\nexit 3\n", `exit status 3; it printed "the dog ate it"`},
-		"says nothing":   {"#!/bin/sh\n", "the server ended"},
+		"says nothing":   {"#!/bin/sh\n", "the server ended: exit status 0; it printed nothing"},
 		"is killed":      {"#!/bin/sh\nkill -9 $$\n", "signal: killed"},
 		"not executable": {"\x00\x01", "exec format error"},
 	}

@@ -54,8 +54,10 @@ func compose(run *result.Run) *document {
 		doc.Title = safety.Title
 	case hardware != nil:
 		doc.Title = "What does this machine's hardware do?"
-	default:
+	case simulated != nil:
 		doc.simulatedOnly(run)
+	default: // no scenario could be tried
+		doc.Title = safety.Title
 	}
 	doc.glossary = newGlossary(run)
 	return doc

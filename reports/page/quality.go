@@ -130,12 +130,14 @@ func partial(run *result.Run) string {
 		rounds = max(rounds, r.Round+1)
 	}
 	switch experiments := len(chart.Findings(run)); {
-	case rounds == 0 && m.Cases == 0 && experiments > 0:
+	case rounds > 0 || m.Cases > 0:
+		return fmt.Sprintf("Partial run: it ended in round %d of %d, after %s.", rounds, m.Rounds, numfmt.Plural(len(run.Results), "result"))
+	case experiments > 0:
 		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(experiments, "experiment"))
-	case rounds == 0 && m.Cases == 0 && len(run.Simulations) > 0:
+	case len(run.Simulations) > 0:
 		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(len(run.Simulations), "simulation"))
 	}
-	return fmt.Sprintf("Partial run: it ended in round %d of %d, after %s.", rounds, m.Rounds, numfmt.Plural(len(run.Results), "result"))
+	return "Partial run: it ended early."
 }
 
 // Good reports whether there is no warning about the run.

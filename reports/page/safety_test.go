@@ -127,6 +127,11 @@ func TestSafetyUntested(t *testing.T) {
 			t.Errorf("the %s does not say that nothing was tested", what)
 		}
 	}
+	run.Results, run.Faults = nil, []*result.FaultResult{{Scenario: "holder-crash", Lock: run.Results[0].Lock, Skipped: "no server"}}
+	run.Manifest.Interrupted, run.Manifest.Cases = true, 0
+	if text := formsOf(t, run)["terminal"]; !strings.HasPrefix(text, s.Title) || strings.Contains(text, "simulated") || !strings.Contains(text, "Not tested: no") || !strings.Contains(text, "it ended early.") {
+		t.Errorf("without any try the terminal shows\n%s", text)
+	}
 	local := synthetic.Run(5, 12, 2, []int{1, 8}, synthetic.Fast("a", 1e6))
 	if s := composeSafety(local); s != nil {
 		t.Errorf("of local locks there is %+v", s)

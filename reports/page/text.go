@@ -106,11 +106,11 @@ func WriteAgreement(out io.Writer, runs []*result.Run, least float64) (agree boo
 		if len(r.Choices) < len(runs) || float64(most)/float64(len(runs)) < least {
 			mark, failed = "  FAILED", true
 		}
-		chosen := choices(tallies)
+		chosen, workers := choices(tallies), fmt.Sprint(r.Workers)
 		if r.Workload == "" {
-			chosen = numfmt.Plural(len(tallies), "headline")
+			chosen, workers = numfmt.Plural(len(tallies), "headline"), ""
 		}
-		t.Row(r.Situation, r.Workers, r.Workload, fmt.Sprintf("%d of %d", most, len(runs)), chosen+mark)
+		t.Row(r.Situation, workers, r.Workload, fmt.Sprintf("%d of %d", most, len(runs)), chosen+mark)
 	}
 	if err := t.Flush(); err != nil {
 		return false, err
