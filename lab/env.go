@@ -44,7 +44,7 @@ container, and watches for a second what else runs. Each warning has its remedy.
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	demand.flags(cmd, "when all is printed", "machine")
+	demand.flags(cmd, "machine")
 	return cmd
 }
 

@@ -141,7 +141,7 @@ func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *mea
 	}
 	s, skipped, err := site.Start(ctx, plan, 0, stderr) // they are the user's
 	if err == nil && casesOf(plan) != set.Cases {
-		err = usage("rank %d is to measure other cases than rank 0: its flags, or the servers that it reaches, are others", o.rank)
+		err = usage("rank %d has other cases than rank 0: its flags, or the servers that it reaches, differ", o.rank)
 	}
 	return plan, s, skipped, err
 }

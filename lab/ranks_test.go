@@ -173,7 +173,7 @@ func TestRanksRefused(t *testing.T) {
 		{"--ranks 2", "", "give --sync"},
 		{"--ranks 0", "", `"--ranks" flag: want 1 to`},
 		{"--spawn", "", "give --ranks 2 or more"},
-		{"--spawn --ranks 2 --rank 1", "", "leave out the one or the other"},
+		{"--spawn --ranks 2 --rank 1", "", "leave out one of the two"},
 		{"--sync redis://127.0.0.1:1", "", "which rank is this?"},
 		{"--sync redis://127.0.0.1:1 --ranks 3", "", "which of the 3 ranks is this?"},
 		{"--sync redis://127.0.0.1:1 --ranks 3 --rank 3", "", "want 0 to 2"},
@@ -187,9 +187,9 @@ func TestRanksRefused(t *testing.T) {
 		{"--ranks 2 --rank 0 --sync ftp://127.0.0.1:1", "LOCKLAB_SYNC=redis://127.0.0.1:1", "not named rightly"},
 		{"--ranks 2 --spawn", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "not named rightly"},
 		{"--spawn --ranks 2 --delay 1ms", "", "--spawn starts one plain server of each kind"},
-		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 0 --hardware", "", "--hardware with --ranks: what the hardware does is of one machine: see 'locklab hardware'"},
-		{"--spawn --ranks 2 --chaos", "", "--chaos with --ranks: failures are tried from one machine: see 'locklab chaos'"},
-		{"--spawn --ranks 2 --rate auto", "", "--rate auto with --ranks: the saturation point is looked for by one process: give rates"},
+		{"--sync redis://127.0.0.1:1 --ranks 2 --rank 0 --hardware", "", "--hardware with --ranks: hardware experiments run on one machine: see 'locklab hardware'"},
+		{"--spawn --ranks 2 --chaos", "", "--chaos with --ranks: failure scenarios run on one machine: see 'locklab chaos'"},
+		{"--spawn --ranks 2 --rate auto", "", "--rate auto with --ranks: only one process can search for the saturation point: give rates"},
 		{"--spawn --ranks 2 --locks sync-mutex", "", "lives in one process"},
 	} {
 		t.Run(c.args+" "+c.env, func(t *testing.T) {

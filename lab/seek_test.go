@@ -106,7 +106,7 @@ func TestSeekWords(t *testing.T) {
 		want string
 	}{
 		{func() {}, "saturation point of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s p99 of the waits exceeds 10 times the unloaded p99, 1.25 ms at 170/s; measured at 180/s, 1.8k/s"},
-		{func() { k.Rule = result.LimitGranted }, "saturation point of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s it falls behind: it grants less than 95 % of what is asked for; measured at 180/s, 1.8k/s"},
+		{func() { k.Rule = result.LimitGranted }, "saturation point of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s it falls behind: it grants less than 95 % of the requests; measured at 180/s, 1.8k/s"},
 		{func() { k.Missing, k.Rates = "was not acquired once", nil }, "no saturation point of lock=x/workers=64/hold=0s/rate=auto: it was not acquired once"},
 	} {
 		step.edit()
