@@ -63,7 +63,7 @@ func TestRelativeWithout(t *testing.T) {
 	}
 	h := over(t, runs, HistoryOptions{To: []string{"mutex"}})
 	for _, i := range []int{3, 4} {
-		if p := h.of(t, "a", "even").Points[i]; p.N != 0 || !p.Missing || !strings.Contains(p.Gap, "no figure of a lock to set it against") {
+		if p := h.of(t, "a", "even").Points[i]; p.N != 0 || !p.Missing || !strings.Contains(p.Gap, "no figure of a lock to compare it with") {
 			t.Errorf("run %d: %+v, want no figure", i+1, p)
 		}
 	}

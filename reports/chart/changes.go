@@ -21,7 +21,7 @@ import (
 
 // ChangesDoc explains the picture of a history.
 const ChangesDoc = "A frame is a case on a machine. Mark: the median of the rounds of a run over the median of the runs, with its interval at 95 %. " +
-	"Dashed: a change, a step that stays, with the ratio of its two levels. Ring: a run that is off its level, which is no change. Cross: the lock broke a promise, so it has no speed. " +
+	"Dashed: a change, a step that stays, with the ratio of its two levels. Ring: an outlier, which is no change. Cross: the lock broke a promise, so it has no speed. " +
 	"Hue: family of the lock. The table has the figures, and Runs the commits."
 
 // mostChange is the greatest ratio to the median of the runs in a picture. Greater ones lie

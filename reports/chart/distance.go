@@ -276,7 +276,7 @@ func (p *predictionErrors) sentence(all string) string {
 
 // Notes explains how to read the tables.
 func (d *Distances) Notes() string {
-	text := "Requests and round trips were counted before the run, of one client and of three that take the lock in turn. " +
+	text := "Requests and round trips were counted in a dry run, with one client and with three that take the lock in turn. " +
 		"A round trip counts if a client waits for it, so there may be more requests. " +
 		"Behind others: from the request until it waits, and the handover to it. Near: measured without a delay"
 	if len(d.Asked)+len(d.Far) == 0 {

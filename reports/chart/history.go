@@ -112,7 +112,7 @@ func (s *Timeline) Title() string {
 // Answer summarizes the history.
 func (s *Timeline) Answer() string {
 	if s.finding.Anomaly == "" {
-		return "The history shows no anomaly by itself: what was counted was seen elsewhere, such as at the server."
+		return "The history itself shows no anomaly: it was counted elsewhere, such as at the server."
 	}
 	text := numfmt.Sentence(string(s.finding.Anomaly)) + " " + numfmt.Sentence(s.finding.Text)
 	if s.finding.Anomaly == oracle.TwoHolders && s.Longest > 0 {
@@ -124,7 +124,7 @@ func (s *Timeline) Answer() string {
 	return text
 }
 
-const HistoryDoc = "A lane is a worker, on the one clock of all events. Thin line: it waits for the lock; bar: it definitely holds it, from the grant to the beginning of the release or the news that it is lost; rust: another holds it too. Triangle: a write that the resource took; cross: one that it refused; #: the token. Vertical line: what was done, and undone."
+const HistoryDoc = "A lane is a worker, on the one clock of all events. Thin line: it waits for the lock; bar: it definitely holds it, from the grant to the beginning of the release or the news that it is lost; rust: another holds it too. Triangle: a write that the resource took; cross: one that it refused; #: the token. Vertical line: a fault begins or ends."
 
 const (
 	laneHeight  = vg.Length(30)

@@ -25,7 +25,7 @@ var WaitLocal, WaitRemote = both(Chart{
 	Draw:  DrawWait,
 }, "How long can one acquisition of a distributed lock take?")
 
-const waitDoc = "Sampled waits of all rounds together; markers at the shares on the axis. A line ends where fewer than ten samples lie above: the run does not resolve the rest. Grey floor: the clock cannot tell such times apart."
+const waitDoc = "Sampled waits of all rounds together; markers at the shares on the axis. A line ends where fewer than ten samples lie above: the run does not resolve the rest. Grey floor: times below the resolution of the clock."
 
 // tabled are the quantiles with a column in the table.
 var tabled = []float64{0.5, 0.9, 0.99, 0.999}

@@ -76,7 +76,7 @@ func newFigure(c chart.Named, id string) figure {
 		f.Omitted = fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", chart.MostTableRows, n)
 	}
 	if slices.ContainsFunc(f.Rows, func(row []string) bool { return slices.Contains(row, numfmt.Unknown) }) {
-		f.Omitted = strings.TrimSpace(f.Omitted + fmt.Sprintf(" %s stands for no figure: it was not recorded, or has too few samples (p99 takes %d, p99.9 %d).", numfmt.Unknown, result.Needed(0.99), result.Needed(0.999)))
+		f.Omitted = strings.TrimSpace(f.Omitted + fmt.Sprintf(" %s means no figure: it was not recorded, or has too few samples (p99 needs %d, p99.9 %d).", numfmt.Unknown, result.Needed(0.99), result.Needed(0.999)))
 	}
 	return f
 }

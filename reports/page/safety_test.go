@@ -68,7 +68,7 @@ func safetyOn(run *result.Run, lock string) (s *safetySection, first string, row
 
 // TestSafetyFollowsTheFaults: one violation changes guarantee, class, mark and sentence.
 func TestSafetyFollowsTheFaults(t *testing.T) {
-	const strong = "survives the loss of a server without two holders, and tokens refuse a paused holder"
+	const strong = "tolerates the loss of a server without two holders, and tokens refuse a paused holder"
 	const base = "Between processes use zk-handoff (" + strong + "); or, if one server is enough and the resource checks tokens, the faster redis-queue."
 	for _, c := range []struct {
 		name     string
@@ -78,12 +78,12 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 		mark     string // in the scenario
 		first    string
 	}{
-		{"as expected", "", "", "Survives the loss of a server without two holders, and tokens refuse a paused holder.", "", base},
+		{"as expected", "", "", "Tolerates the loss of a server without two holders, and tokens refuse a paused holder.", "", base},
 		{"two holders when a server is lost", "failover", oracle.TwoHolders, "A failover may give it away twice", "▲! 25", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
-		{"a stale write", "holder-pause", oracle.StaleWrite, "Survives the loss of a server without two holders; its tokens let a stale write pass.", "▲! 5",
+		{"a stale write", "holder-pause", oracle.StaleWrite, "Tolerates the loss of a server without two holders; its tokens let a stale write pass.", "▲! 5",
 			"Between processes use zk-lock (" + strong + "); or, if a late write of a paused holder does no harm, the faster zk-handoff."},
 		{"stuck when a holder dies", "holder-crash", oracle.Stuck, "it may stay taken for ever", "△!", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
-		{"a stall, which breaks no guarantee", "holder-crash", oracle.Stall, "Survives the loss of a server without two holders, and tokens", "△!", base},
+		{"a stall, which breaks no guarantee", "holder-crash", oracle.Stall, "Tolerates the loss of a server without two holders, and tokens", "△!", base},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := survived(t)
