@@ -103,10 +103,10 @@ func TestAskBuildRefuses(t *testing.T) {
 		{t.TempDir(), "is a directory"},
 		{plain, "permission denied"},
 		{script(t, hear+"exit 0"), "protocol"},
-		{script(t, hear+"echo '{}'"), "which protocol"},
-		{script(t, "exec head -n 1"), "which protocol"}, // echoes its input
+		{script(t, hear+"echo '{}'"), "no protocol version"},
+		{script(t, "exec head -n 1"), "no protocol version"}, // echoes its input
 		{script(t, hear+"exit 7"), "status 7"},
-		{script(t, hear+`echo 'no lock is called ""' >&2; exit 1`), "before there was --interleave"}, // the output of older builds
+		{script(t, hear+`echo 'no lock is called ""' >&2; exit 1`), "older than --interleave"}, // the output of older builds
 		{script(t, "exec yes"), "pipe"},                                                              // is stopped before it fills the memory
 		{script(t, hear+fmt.Sprintf(`echo '{"protocol":%d,"schema":%d}'`, protocol+1, result.Schema)), "build both"},
 		{script(t, hear+fmt.Sprintf(`echo '{"protocol":%d,"schema":%d}'`, protocol, result.Schema+1)), "build both"},
