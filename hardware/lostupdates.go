@@ -51,7 +51,7 @@ func runLostUpdates(ctx context.Context, o Options) (*result.Finding, error) {
 	locks, notes := newLockCells(o.Locks, lockPlacements(places))
 	// Half of a body's time for the counter, half for the lock.
 	if len(places) == 1 && places[0].shared {
-		notes = append(notes, "this process may use one CPU, so the question about two is open")
+		notes = append(notes, "this process may use one CPU, so the question about two CPUs is open")
 	}
 	return measureCells(ctx, o, 2*len(bodies)+len(locks), slices.Concat(cellsOf(bodies), cellsOf(locks)), func() *result.Finding {
 		return &result.Finding{

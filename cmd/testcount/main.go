@@ -58,8 +58,8 @@ func main() {
 		os.Exit(1)
 	}
 	t := &tally{out: os.Stdout, module: strings.TrimSpace(string(module)), skipped: make(map[string][]string)}
-	limit := flag.Int("again", 0, "run failing tests twice more when all has ended, if they are `n` at most; what passes does not count as failed and is named")
-	flag.Func("final", "failures that count at once, as a `pattern` of the name of the test or of what it said", func(s string) (err error) {
+	limit := flag.Int("again", 0, "run failing tests twice more at the end, if at most `n` failed; those that pass are listed and do not count as failed")
+	flag.Func("final", "failures that count at once, as a `pattern` of the test's name or output", func(s string) (err error) {
 		t.final, err = regexp.Compile(s)
 		return err
 	})

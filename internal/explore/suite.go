@@ -88,7 +88,7 @@ func (s Suite) explore(t *testing.T, v *harness.Variant) error {
 		}
 	}
 	if v.Status == harness.Broken {
-		return fmt.Errorf("%s is said to be broken, and passes: say in Unexplored why", v.Name)
+		return fmt.Errorf("%s is declared broken, and passes: give the reason in Unexplored", v.Name)
 	}
 	return nil
 }

@@ -279,7 +279,7 @@ func (z *zooTree) check(names []string) error {
 	own := slices.Sorted(maps.Keys(z.owners))
 	slices.Sort(names)
 	if !slices.Equal(own, names) {
-		return fmt.Errorf("trace: the messages do not explain the nodes: they tell of %q, and the server has %q", own, names)
+		return fmt.Errorf("trace: the messages do not explain the nodes: they show %q, and the server has %q", own, names)
 	}
 	return nil
 }
