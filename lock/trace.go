@@ -41,7 +41,7 @@ type Trace struct {
 // SentInfo is a request about the lock Name. Op is "acquire", "release" or "force".
 type SentInfo struct{ Name, Op string }
 
-// AnsweredInfo is the result of a request after Took.
+// AnsweredInfo is the result of a request, Took after it was sent.
 type AnsweredInfo struct {
 	Name, Op string
 	Took     time.Duration
@@ -104,14 +104,14 @@ type RenewedInfo struct {
 	Until time.Time
 }
 
-// RenewalFailedInfo is a renewal that has failed, with so much of the lease left.
+// RenewalFailedInfo is a renewal that has failed. Left is the rest of the lease.
 type RenewalFailedInfo struct {
 	Name string
 	Err  error
 	Left time.Duration
 }
 
-// ReleasedInfo is an Unlock of a lease that Lock had returned so long ago.
+// ReleasedInfo is an Unlock of a lease. Held is the time since Lock returned it.
 type ReleasedInfo struct {
 	Name  string
 	Token uint64

@@ -192,7 +192,7 @@ func (l *Lease) finish(cause error) time.Time {
 // Unlock releases the lock with one request, whether or not ctx has ended. When Unlock is
 // called, the lease is over: Done is closed, Err is not nil, and the deadline is past.
 //
-// While the server is unreachable or refuses temporarily (it loads its data, say), Unlock
+// While the server is unreachable or refuses temporarily (for example, it loads), Unlock
 // repeats the request for two seconds, after one second on a new connection. Then its error
 // wraps ErrUnanswered. The error wraps ErrNotHeld if the lock was lost, may have been lost
 // before the server answered, or has been released. After any error the client continues in

@@ -92,7 +92,7 @@ func (o Options) withDefaults(name string) (Options, error) {
 	case len(name) > maxName:
 		return o, fmt.Errorf("%w: the name of the lock has %d bytes, more than %d", ErrUsage, len(name), maxName)
 	case companionName.MatchString(name):
-		return o, fmt.Errorf("%w: the lock is called %.80q: what ends with %s is the name of a key that belongs to another lock", ErrUsage, name, companionName.FindString(name))
+		return o, fmt.Errorf("%w: the lock is called %.80q: a name that ends with %s is a key of another lock", ErrUsage, name, companionName.FindString(name))
 	case o.TTL < minLease:
 		return o, fmt.Errorf("%w: a lease of %v: want at least %v", ErrUsage, o.TTL, minLease)
 	case o.TTL > maxLease:
@@ -100,7 +100,7 @@ func (o Options) withDefaults(name string) (Options, error) {
 	case o.HandoffTimeout < minLease:
 		return o, fmt.Errorf("%w: a grant timeout of %v: want at least %v", ErrUsage, o.HandoffTimeout, minLease)
 	case o.Margin < 0 || o.Margin >= o.TTL-drift(o.TTL):
-		return o, fmt.Errorf("%w: a margin of %v: want more than 0, and less than the lease of %v but for what clocks may differ by, %v",
+		return o, fmt.Errorf("%w: a margin of %v: want more than 0, and less than the lease of %v minus the clock drift of %v",
 			ErrUsage, o.Margin, o.TTL, drift(o.TTL))
 	case o.Outage < 0:
 		return o, fmt.Errorf("%w: an outage of %v: want more than 0, or 0 for %v", ErrUsage, o.Outage, DefaultOutage)
