@@ -7,7 +7,7 @@ import (
 	"locklab/lock"
 )
 
-// The functions of a Trace are called at the steps of a Lock, see [lock.Trace].
+// Trace has functions that are called at the steps of a Lock, see [lock.Trace].
 //
 // A [Multi] and a [Redlock] consist of locks: each request and each wait for one of them is a
 // step. Their lease is one: Renewed is called once when its Deadline has moved, but

@@ -7,7 +7,7 @@ import (
 	"locklab/lock"
 )
 
-// The functions of a Trace are called at the steps of a Lock, see [lock.Trace]. Requests are
+// Trace has functions that are called at the steps of a Lock, see [lock.Trace]. Requests are
 // no steps here, see [Client.Stats].
 //
 // A [Multi] waits for one lock after the other: each wait is a step, with the path of that

@@ -18,7 +18,7 @@ import (
 // greater one.
 const Schema = 1
 
-// What the lab measures of the machine, under names that other modules can use.
+// Environment, Noise and Warning are types of the internal package machine, for other modules.
 type (
 	Environment = machine.Environment
 	Noise       = machine.Noise
