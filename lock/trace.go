@@ -164,28 +164,28 @@ func (t *Trace) And(next *Trace) *Trace {
 
 func both[E any](f, g func(E)) func(E) {
 	return func(e E) {
-		Tell(f, e)
-		Tell(g, e)
+		Notify(f, e)
+		Notify(g, e)
 	}
 }
 
-// Tell calls f, if it is not nil.
-func Tell[E any](f func(E), e E) {
+// Notify calls f, if it is not nil.
+func Notify[E any](f func(E), e E) {
 	if f != nil {
 		f(e)
 	}
 }
 
-// TellQueued reports the beginning of a wait to t, which may be nil.
-func (t *Trace) TellQueued(name string, ahead int) {
+// NotifyQueued reports the beginning of a wait to t, which may be nil.
+func (t *Trace) NotifyQueued(name string, ahead int) {
 	if t != nil {
-		Tell(t.Queued, QueuedInfo{name, ahead})
+		Notify(t.Queued, QueuedInfo{name, ahead})
 	}
 }
 
-// TellWoken reports the end of a wait to t, which may be nil, unless why is "".
-func (t *Trace) TellWoken(name string, why Wake) {
+// NotifyWoken reports the end of a wait to t, which may be nil, unless why is "".
+func (t *Trace) NotifyWoken(name string, why Wake) {
 	if t != nil && why != "" {
-		Tell(t.Woken, WokenInfo{name, why})
+		Notify(t.Woken, WokenInfo{name, why})
 	}
 }

@@ -280,12 +280,12 @@ func (a *attempts) run(ctx context.Context, ask func() (*Lease, time.Duration, e
 			a.doubt = false
 			a.over()
 			if !queued {
-				trace.TellQueued(a.name, -1)
+				trace.NotifyQueued(a.name, -1)
 			}
 			queued = true
 			var why lock.Wake
 			if why, end = wait(ctx, n, left); end == nil {
-				trace.TellWoken(a.name, why)
+				trace.NotifyWoken(a.name, why)
 			}
 		default:
 			pause, over := a.failed(ctx, err)

@@ -275,7 +275,7 @@ var errGone = errors.New("its key was gone or another holder's")
 func (l *Lease) lose(err error) {
 	err = fmt.Errorf("%w: %w", ErrLost, err)
 	if context.Cause(l.alive) == ErrReleased && l.failure.CompareAndSwap(nil, &err) && l.trace != nil {
-		lock.Tell(l.trace.Lost, lock.LostInfo{Name: l.name, Token: l.token, Err: err})
+		lock.Notify(l.trace.Lost, lock.LostInfo{Name: l.name, Token: l.token, Err: err})
 	}
 }
 

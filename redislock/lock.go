@@ -205,7 +205,7 @@ func (c *Client) await(ctx context.Context, name string, wait time.Duration, acq
 	ctx, stop := bounded(ctx, wait)
 	defer stop()
 	if t := lock.TraceOf(ctx); t != nil {
-		defer func(began time.Time) { tellOutcome(t, name, began, l, err) }(time.Now())
+		defer func(began time.Time) { notifyOutcome(t, name, began, l, err) }(time.Now())
 	}
 	abandon := func(l *Lease) { _ = l.release(ctx, l.finish(ErrReleased)) }
 	for {

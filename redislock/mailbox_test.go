@@ -17,7 +17,7 @@ import (
 
 func TestMailboxes(t *testing.T) {
 	at := runParallel(t)
-	runBeside(t, at, []serverTest{
+	runConcurrently(t, at, []serverTest{
 		{"connections close", mailboxConnections},
 		{"another name while one is waited for", mailboxAnother},
 		{"many notifications for another", mailboxNeverEmpty},

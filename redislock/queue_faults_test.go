@@ -72,7 +72,7 @@ func (d departure) run(t *testing.T, at harness.Endpoint) {
 	m := lockOf(p)
 	l := lock(t, m)
 	w := enqueue(t, watch, lockOf(newPeer(t, at)))
-	ghosts(t, watch, key, d.dead...)
+	addDeadWaiters(t, watch, key, d.dead...)
 	d.leave(t, p, m, l)
 	left := time.Now()
 	next, came := w.lease(t)

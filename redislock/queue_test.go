@@ -33,11 +33,11 @@ func TestQueue(t *testing.T) {
 	for _, d := range departures {
 		waits = append(waits, serverTest{d.name, d.run})
 	}
-	runBeside(t, at, waits)
+	runConcurrently(t, at, waits)
 }
 
-// runBeside runs some tests at a time.
-func runBeside(t *testing.T, at harness.Endpoint, tests []serverTest) {
+// runConcurrently runs some tests at a time.
+func runConcurrently(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	var all errgroup.Group
 	all.SetLimit(4) // the longest waits for a quarter of the total
 	for _, test := range tests {
@@ -221,7 +221,7 @@ func waiting(t *testing.T, c *link, key string) int64 {
 	return n
 }
 
-func ghosts(t *testing.T, c *link, key string, names ...string) {
+func addDeadWaiters(t *testing.T, c *link, key string, names ...string) {
 	t.Helper()
 	for i, name := range names {
 		requireNoError(t, c.client.ZAdd(t.Context(), key+":~queue", redis.Z{Score: float64(i + 1), Member: name}).Err())

@@ -49,14 +49,14 @@ func (c *Client) traced(ctx context.Context) context.Context {
 	return lock.OnlyTrace(ctx, lock.TraceOf(ctx).And(c.trace))
 }
 
-// tellOutcome reports to t what Lock returns, and has the lease tell what becomes of it.
-func tellOutcome(t *Trace, name string, began time.Time, l *Lease, err error) {
+// notifyOutcome reports to t what Lock returns, and has the lease tell what becomes of it.
+func notifyOutcome(t *Trace, name string, began time.Time, l *Lease, err error) {
 	now := time.Now()
 	if err != nil {
-		lock.Tell(t.Failed, lock.FailedInfo{Name: name, Wait: now.Sub(began), Err: err})
+		lock.Notify(t.Failed, lock.FailedInfo{Name: name, Wait: now.Sub(began), Err: err})
 		return
 	}
-	lock.Tell(t.Granted, lock.GrantedInfo{Name: name, Token: l.token, Wait: now.Sub(began)})
+	lock.Notify(t.Granted, lock.GrantedInfo{Name: name, Token: l.token, Wait: now.Sub(began)})
 	l.traceAs(t)
 	if t.Lost == nil {
 		return
@@ -77,12 +77,12 @@ func (l *Lease) renewalFailed(err error) {
 	t := l.trace
 	l.c.mu.Unlock()
 	if t != nil {
-		lock.Tell(t.RenewalFailed, lock.RenewalFailedInfo{Name: l.name, Err: explain(err), Left: max(0, l.c.clock.Until(l.until()))})
+		lock.Notify(t.RenewalFailed, lock.RenewalFailedInfo{Name: l.name, Err: explain(err), Left: max(0, l.c.clock.Until(l.until()))})
 	}
 }
 
 func (l *Lease) released() {
 	if l.trace != nil {
-		lock.Tell(l.trace.Released, lock.ReleasedInfo{Name: l.name, Token: l.token, Held: time.Since(l.since)})
+		lock.Notify(l.trace.Released, lock.ReleasedInfo{Name: l.name, Token: l.token, Held: time.Since(l.since)})
 	}
 }

@@ -84,7 +84,7 @@ func heedSignals() {
 func (t *tally) stages(args []string) bool {
 	ok := true
 	for _, stage := range split(args, "then") {
-		ok = t.beside(split(stage, "+")) && ok
+		ok = t.runLanes(split(stage, "+")) && ok
 	}
 	return ok
 }
@@ -100,8 +100,8 @@ func split(args []string, sep string) [][]string {
 	}
 }
 
-// beside runs the lanes at the same time, and reports whether all were run.
-func (t *tally) beside(lanes [][]string) bool {
+// runLanes runs the lanes at the same time, and reports whether all were run.
+func (t *tally) runLanes(lanes [][]string) bool {
 	var wg sync.WaitGroup
 	var failed atomic.Bool
 	for _, lane := range lanes {

@@ -58,7 +58,7 @@ func (d *Document) HTML(w io.Writer) error {
 	var page bytes.Buffer
 	err := execute(&page, templates(), d.form+".html.tmpl", d.data)
 	if err == nil {
-		_, err = w.Write(leadTo(d.details, page.Bytes()))
+		_, err = w.Write(linkTo(d.details, page.Bytes()))
 	}
 	return err
 }
@@ -120,7 +120,7 @@ var (
 	anchorRE = regexp.MustCompile(` id="([^"]+)"`)
 )
 
-func leadTo(details string, page []byte) []byte {
+func linkTo(details string, page []byte) []byte {
 	here := make(map[string]bool)
 	for _, m := range anchorRE.FindAllSubmatch(page, -1) {
 		here[string(m[1])] = true
