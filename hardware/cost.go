@@ -233,7 +233,7 @@ func fastPaths() []fastPath {
 		{"sync.Mutex", func(w *fastPathWords, n int) {
 			for range n {
 				w.mutex.Lock()
-				//lint:ignore SA2001 an empty section is what is timed
+				//lint:ignore SA2001 the empty section is timed
 				w.mutex.Unlock()
 			}
 		}},

@@ -28,7 +28,7 @@ type casCell struct {
 	attempts uint64  // of a thread in a step; 0 before the first
 }
 
-// A tally counts what threads did with a counter and with a lock, and what went wrong.
+// A tally counts the operations and failures of threads on a counter and on a lock.
 type tally struct {
 	updates  uint64 // of the counter, as reported
 	lost     uint64 // updates missing from the counter

@@ -146,7 +146,7 @@ func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *mea
 	return plan, s, skipped, err
 }
 
-// follow returns the plan that s says, with the flags that it was made with.
+// follow returns the plan in s, with the flags that it was made with.
 func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*measure.Plan, error) {
 	err := setFlags(flags, s.Plan.Flags, func(name, was, is string) error {
 		return usage("rank 0 has --%s %q, this one %q: give all ranks the same flags", name, was, is)

@@ -30,7 +30,7 @@ func meetingPlace(t *testing.T) (url string) {
 	return "redis://ranks:" + word + "@" + at
 }
 
-// requireNoPassword fails t if the password is in a file below dir, or in what was said.
+// requireNoPassword fails t if the password is in a file below dir, or in the output.
 func requireNoPassword(t *testing.T, dir string, said ...string) {
 	t.Helper()
 	all := contents(t, dir)

@@ -37,7 +37,7 @@ const (
 	rights      = "the rights that a user needs stand in the package comment of redislock"
 	credentials = "set Username and Password in the options of the client library"
 	memory      = "give the server more memory: locks need its policy noeviction"
-	primary     = "connect to the primary, by redis.NewFailoverClient if Sentinel knows it"
+	primary     = "connect to the primary, by redis.NewFailoverClient if Sentinel monitors it"
 	otherName   = "the name is in use, by a lock of another kind or something else"
 )
 

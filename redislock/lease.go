@@ -38,7 +38,7 @@ type Lease struct {
 	ending
 }
 
-// told is what a lease reports to a trace.
+// told are the reports of a lease to a trace.
 type told struct {
 	trace *Trace    // of the Lock that has returned it, or nil
 	since time.Time // when that Lock returned, if there is a trace

@@ -163,7 +163,7 @@ func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Le
 // Locker returns m as a sync.Locker that panics if Lock or Unlock fails. Prefer Lock or Do.
 func Locker(m Lockable) sync.Locker { return lock.Locker(m.Lock, ErrNotHeld) }
 
-// A base is what all locks have: a name on a server, and options.
+// A base has the common parts of all locks: a name on a server, and options.
 type base struct {
 	c    *Client
 	name string

@@ -25,7 +25,7 @@ type Trace = lock.Trace
 // WithTrace returns a context for Lock, TryLock, ForceUnlock and Do, see [lock.WithTrace].
 func WithTrace(ctx context.Context, t *Trace) context.Context { return lock.WithTrace(ctx, t) }
 
-// requests returns the Trace of c, but only what it is told of requests, or nil.
+// requests returns the Trace of c with only its functions for requests, or nil.
 func (c *Client) requests() *Trace {
 	if c.trace == nil {
 		return nil
@@ -49,7 +49,7 @@ func (c *Client) traced(ctx context.Context) context.Context {
 	return lock.OnlyTrace(ctx, lock.TraceOf(ctx).And(c.trace))
 }
 
-// notifyOutcome reports to t what Lock returns, and has the lease tell what becomes of it.
+// notifyOutcome reports the result of Lock to t, and gives t to the lease.
 func notifyOutcome(t *Trace, name string, began time.Time, l *Lease, err error) {
 	now := time.Now()
 	if err != nil {
@@ -68,7 +68,7 @@ func notifyOutcome(t *Trace, name string, began time.Time, l *Lease, err error) 
 	})
 }
 
-// renewalFailed tells the trace of l, or of what l is a part of, if there is one.
+// renewalFailed notifies the trace of l, or of the lease that l is a part of, if there is one.
 func (l *Lease) renewalFailed(err error) {
 	if j := l.whole.Load(); j != nil {
 		l = j.all

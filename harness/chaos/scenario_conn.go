@@ -22,8 +22,8 @@ var connScenarios = table(Scenario{
 		Expect: []Expectation{
 			{"redis-token", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "the popped element is lost with the reply, and nothing brings it back"},
 			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "the key has no time to live before the second request, which is not sent"},
-			{"redis-setnx", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the client library repeats SET NX, which meets its own key and says that the lock is taken"},
-			{"rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the client library repeats the script, which meets its own key and says that the lock is taken"},
+			{"redis-setnx", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the client library repeats SET NX, which meets its own key and reports a taken lock"},
+			{"rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the client library repeats the script, which meets its own key and reports a taken lock"},
 			{"bsm-redislock-.*", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the error is returned and nothing is taken back: the key stays for its time to live"},
 			{".*", nil, "the request can be repeated, or is taken back"},
 		},

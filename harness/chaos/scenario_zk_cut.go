@@ -204,7 +204,7 @@ var zooRequestScenarios = table(Scenario{
 	},
 	{Name: "zk-request-lost", Takes: 28,
 		Question: "Does a lock recover when a request never reaches the server?",
-		Fault:    "the connection of a client is lost before the server hears a request, of any kind",
+		Fault:    "the connection of a client is lost before the server receives a request, of any kind",
 		Try:      losesOne(faultproxy.LoseRequest, slices.Concat(zooCreates, zooDeletes, zooLists, zooReads)),
 	},
 })

@@ -274,7 +274,7 @@ func (r *Rig) window(ctx context.Context, servers *serverMeter) (*result.Result,
 	return res, nil
 }
 
-// watched returns the result of drive with what the machine did meanwhile.
+// watched returns the result of drive with the noise of the machine meanwhile.
 func (r *Rig) watched(ctx context.Context, drive func() (*result.Result, error)) (*result.Result, error) {
 	runtime.GC()
 	var seen machine.Noise

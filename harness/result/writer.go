@@ -220,7 +220,7 @@ func InUse(dir string) bool {
 	return lockFile(f) != nil
 }
 
-// A tail is a file that grows by whole pieces: a piece that does not fit, because the
+// A tail is a file that grows by whole chunks: a chunk that does not fit, because the
 // disk is full, leaves nothing.
 type tail struct{ *os.File }
 

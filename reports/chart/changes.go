@@ -58,7 +58,7 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 	return ofLines(l, answer, changesTable(h, ss), data)
 }
 
-// frameNames returns the lock of each series, and what distinguishes it from the others.
+// frameNames returns the lock of each series, and its difference from the others.
 func frameNames(h *judge.History, ss []*judge.HistorySeries) []string {
 	names := make([]string, len(ss))
 	for i, s := range ss {

@@ -319,8 +319,8 @@ func faultStyle(hue draw.Token) vgdraw.LineStyle {
 
 // Limits of the histories in a page.
 const (
-	mostStories = 6
-	openStories = 2 // not folded, on a page about failures only
+	mostTimelines = 6
+	openTimelines = 2 // not folded, on a page about failures only
 )
 
 // FaultCharts returns the charts of the histories of run, and notes on histories without a
@@ -344,7 +344,7 @@ func FaultCharts(run *result.Run) (charts []Named, notes []string) {
 	}
 	slices.SortStableFunc(rows, func(a, b result.Survival) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, row := range rows {
-		if len(charts) == mostStories {
+		if len(charts) == mostTimelines {
 			break
 		}
 		st, err := ReadTimeline(run, row.Fault, row.Fault.Histories[0])
@@ -352,7 +352,7 @@ func FaultCharts(run *result.Run) (charts []Named, notes []string) {
 			notes = append(notes, fmt.Sprintf("The history %s cannot be drawn: %v.", row.Fault.Histories[0], err))
 			continue
 		}
-		charts = append(charts, Named{Name: fmt.Sprintf("history-%d", len(charts)+1), Title: st.Title(), Doc: HistoryDoc + " From " + st.name + ".", Pic: st.Picture(), Folded: len(charts) >= openStories})
+		charts = append(charts, Named{Name: fmt.Sprintf("history-%d", len(charts)+1), Title: st.Title(), Doc: HistoryDoc + " From " + st.name + ".", Pic: st.Picture(), Folded: len(charts) >= openTimelines})
 	}
 	if rest := total - len(charts) - len(notes); rest > 0 {
 		notes = append(notes, fmt.Sprintf("%d more %s beside the results.", rest, numfmt.Choose(rest, "history lies", "histories lie")))

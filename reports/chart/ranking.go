@@ -191,7 +191,7 @@ func (r *ranking) more(x *ranked) []string {
 }
 
 func (r *ranking) table() Table {
-	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), []Piece{{"per second", r.Metric()}}, Titles("interval", "p99 wait"), ByName(result.Jain))}
+	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), []Heading{{"per second", r.Metric()}}, Titles("interval", "p99 wait"), ByName(result.Jain))}
 	if r.g.Remote {
 		t.Head = append(t.Head, ByName(result.Requests)...)
 	}

@@ -162,9 +162,9 @@ func quoted(h result.Histogram, q, floor float64) string {
 }
 
 func waitTable(g *Group) Table {
-	columns := []column{{Piece{Text: "samples"}, func(_ *judge.Series, c *Cell) string { return strconv.FormatInt(c.Waits().Count(), 10) }}}
+	columns := []column{{Heading{Text: "samples"}, func(_ *judge.Series, c *Cell) string { return strconv.FormatInt(c.Waits().Count(), 10) }}}
 	for _, q := range tabled {
-		columns = append(columns, column{Piece{Text: quantileName(q)}, func(_ *judge.Series, c *Cell) string { return quoted(c.Waits(), q, g.Floor()) }})
+		columns = append(columns, column{Heading{Text: quantileName(q)}, func(_ *judge.Series, c *Cell) string { return quoted(c.Waits(), q, g.Floor()) }})
 	}
 	return g.table(nil, columns, inUnits(g.inTrips(result.P50RoundTrips, result.P99RoundTrips)...)) // medians of the rounds, each by its own
 }

@@ -56,7 +56,7 @@ type figure struct {
 	ID, Title, Answer, Doc string
 	Pic                    draw.Picture // of height 0 if there is nothing to draw
 	Data                   string       // the metrics or fields in the picture, with their file
-	Head                   []chart.Piece
+	Head                   []chart.Heading
 	Rows                   [][]string
 	Method                 string // of an experiment: the address of the text about the columns; the section has the answer
 	Omitted                string // rows omitted, with the reason or where they are
@@ -119,6 +119,6 @@ func (doc *document) conclude(run *result.Run) {
 }
 
 // AnswerHead returns the columns of the answers.
-func (doc *document) AnswerHead() []chart.Piece {
+func (doc *document) AnswerHead() []chart.Heading {
 	return chart.Titles("requirement", "lock", "rate", "why", "what it tolerates")
 }

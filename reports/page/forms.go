@@ -42,7 +42,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"link": link, "anchor": anchor, "signKind": signKind,
 		"tokens": func() []draw.Token { return draw.Tokens }, "css": func(rgb uint32) template.CSS { return template.CSS(draw.CSS(rgb)) },
-		"head": func(text string) chart.Piece { return chart.Piece{Text: text} },
+		"head": func(text string) chart.Heading { return chart.Heading{Text: text} },
 		"words": func(cell string) bool {
 			first, _ := utf8.DecodeRuneInString(cell)
 			return unicode.IsLetter(first)

@@ -11,7 +11,7 @@ import (
 	"locklab/reports/chart"
 )
 
-// A fragment is a piece of a sentence; a lock's name is emphasized.
+// A fragment is a part of a sentence; a lock's name is emphasized.
 type fragment struct {
 	Text string
 	Lock bool

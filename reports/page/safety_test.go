@@ -141,7 +141,7 @@ func TestTimeline(t *testing.T) {
 		return string(must(newFigure(chart.Named{Title: s.Title(), Pic: s.Picture()}, "h").SVG())), s
 	}
 	svg, s := draw()
-	if a := numfmt.Plain(s.Answer()); !strings.Contains(a, "worker 2 was granted the lock for 90ms beside worker 1") || !strings.Contains(a, "90 ms at the longest") || !strings.Contains(a, "refused 2 writes") {
+	if a := numfmt.Plain(s.Answer()); !strings.Contains(a, "worker 2 was granted the lock for 90ms while worker 1 held it") || !strings.Contains(a, "90 ms at the longest") || !strings.Contains(a, "refused 2 writes") {
 		t.Errorf("the answer is %q", a)
 	}
 	for _, want := range []string{"worker 1", "told", "#43", "the primary was killed", "two hold"} {

@@ -86,7 +86,7 @@ func explained(head string) (*result.Metric, *term) {
 
 func anchor(m *result.Metric) string { return "metric-" + m.Name }
 
-func link(p chart.Piece) string {
+func link(p chart.Heading) string {
 	if p.Metric != nil {
 		return anchor(p.Metric)
 	}
