@@ -6,7 +6,7 @@ import "runtime"
 
 // Yield lets the goroutines that are ready to run go before the caller: runtime.Gosched,
 // about 0.1 µs. After runtime.LockOSThread it hands the processor to another thread,
-// which takes some 60 µs: see [YieldThread].
+// which takes about 60 µs: see [YieldThread].
 //
 // Locks yield by this function and not by runtime.Gosched, because a schedule explorer
 // can see it (build tag systematic).

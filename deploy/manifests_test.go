@@ -124,16 +124,16 @@ func TestRanksOfManifests(t *testing.T) {
 	args := regexp.MustCompile(`(?s) args:\n(.*?)\n +envFrom:`).FindStringSubmatch(job)
 	pod := regexp.MustCompile(`\$\((\w+)\)`).ReplaceAllStringFunc(strings.ReplaceAll(args[1], "- ", ""), func(v string) string { return env[strings.Trim(v, "$()")] })
 	for _, args := range []string{pod, first, commands[n][1]} {
-		if err := understands(program(t), strings.Fields(args)); err != nil || len(strings.Fields(args)) < 4 {
+		if err := checkArguments(program(t), strings.Fields(args)); err != nil || len(strings.Fields(args)) < 4 {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
-	if understands(program(t), []string{"run", "--nonsense=1"}) == nil {
+	if checkArguments(program(t), []string{"run", "--nonsense=1"}) == nil {
 		t.Error("the program understands --nonsense")
 	}
 }
 
-func understands(program string, args []string) error {
+func checkArguments(program string, args []string) error {
 	out, err := exec.Command(program, append(args, "--help")...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("locklab %s: %w: %s", strings.Join(args, " "), err, out)

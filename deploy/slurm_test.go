@@ -197,8 +197,8 @@ func jobScript(t *testing.T, redis, dir string) string {
 	return script
 }
 
-// unshared returns the script with the commands for nodes without a shared file system.
-func unshared(t *testing.T, script string) string {
+// scriptWithoutSharedFiles returns the script with the commands for nodes without a shared file system.
+func scriptWithoutSharedFiles(t *testing.T, script string) string {
 	t.Helper()
 	shared, rest, found := strings.Cut(script, "\n# Where nodes share no file system")
 	before, _, runs := strings.Cut(shared, "\nsrun ")
@@ -240,7 +240,7 @@ func TestSlurm(t *testing.T) {
 	dir := t.TempDir()
 	requireNoError(t, os.Link(program(t), filepath.Join(dir, "locklab")))
 	script := jobScript(t, redis.Endpoint().Addrs[0][0], dir)
-	for name, script := range map[string]string{"shared": script, "unshared": unshared(t, script)} {
+	for name, script := range map[string]string{"shared": script, "unshared": scriptWithoutSharedFiles(t, script)} {
 		t.Run(name, func(t *testing.T) {
 			job, said, status := s.submit(name, script)
 			if status != 0 && status != exitIncomplete {

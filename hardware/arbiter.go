@@ -19,7 +19,7 @@ var arbiter = &Experiment{
 	Question: "Can a circuit of switches pick one of several contenders, does it always, and is it fair?",
 	Method: "A simulation, round by round, of contenders that always want the grant: one that pulls opens the paths of all others, " +
 		"so a path is closed only for one that pulls alone. Three ways to pull are played with 2 to 64 contenders, " +
-		"and beside them two arbiters that see all requests.",
+		"and next to them two arbiters that see all requests.",
 	Simulation: true,
 	Source:     "Abramson, The ALOHA System, AFIPS 1970, for the probability; IEEE 802.3 for the backoff",
 	Available:  always,
@@ -223,7 +223,7 @@ func arbiterFinding(bySize [][]*arbiterCell, byProbability []*arbiterCell, seed 
 		Tables: []result.Table{gameTable(fmt.Sprintf("%d contenders", arbiterSize), "policy", eight), roundsTable(bySize),
 			overSizes(bySize, "Fairness (Jain index), by the number of contenders", "", (*arbiterCell).jainCell), probabilityTable(byProbability)},
 		Notes: []string{
-			fmt.Sprintf("a simulation: it says nothing of this machine, and seed %d gives the same figures again", seed),
+			fmt.Sprintf("a simulation: it does not depend on this machine, and seed %d gives the same figures again", seed),
 			"the formula is 1/(N p (1-p)^(N-1)) rounds for N contenders that pull with probability p; at p = 1/N it rises to e = 2.72 with N",
 			"the Jain index is 1 if all win as often, and 1/N if one has all",
 		},

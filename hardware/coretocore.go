@@ -20,9 +20,9 @@ var coreToCore = &Experiment{
 	Name:     coreToCoreName,
 	Question: "How long does a word take from one CPU to another?",
 	Method: "Two bound threads hand a word to and fro by CAS-spin: each tries a compare-and-swap until it succeeds, without a load first. " +
-		"The time of a round trip is halved. Every pair of CPUs is visited several times, in an order of chance; " +
+		"The time of a round trip is halved. Every pair of CPUs is visited several times, in random order; " +
 		"a sample is about 0.25 ms on a cache line that was not used before. " +
-		"Some pairs are measured by load, then CAS as well, block beside block: there a thread tries only when it has seen that the word is its own.",
+		"Some pairs are measured by load, then CAS as well, in adjacent blocks: there a thread tries only after it has seen that the word is its own.",
 	Source:    "Viennot, core-to-core-latency, 2022",
 	Available: needTwoCPUs,
 	budget: func() time.Duration {

@@ -100,7 +100,7 @@ func samplesOf(regimes []regime) (n int) {
 }
 
 func bothTable(pairs []*hopPair, levels [][][]float64) result.Table {
-	t := result.Table{Caption: fmt.Sprintf("CAS-spin and load, then CAS, in neighbouring blocks of %d samples", hopBlock), Label: "between", Chart: result.Bars,
+	t := result.Table{Caption: fmt.Sprintf("CAS-spin and load, then CAS, in adjacent blocks of %d samples", hopBlock), Label: "between", Chart: result.Bars,
 		Columns: []result.Column{{Name: casSpin.name, Unit: "ns", Plot: true}, {Name: loadThenCAS.name, Unit: "ns", Plot: true}, {Name: "ratio"}}}
 	for i, p := range pairs {
 		regimes := make([][2][]float64, len(levels[i]))

@@ -233,7 +233,7 @@ func fastPaths() []fastPath {
 		{"sync.Mutex", func(w *fastPathWords, n int) {
 			for range n {
 				w.mutex.Lock()
-				//lint:ignore SA2001 an empty section is what is timed
+				//lint:ignore SA2001 the empty section is timed
 				w.mutex.Unlock()
 			}
 		}},
@@ -316,5 +316,5 @@ func (c *fastPathCell) answer() string {
 	for i, p := range c.paths[1:] {
 		others = append(others, fmt.Sprintf("%s times by %s", number(summarize(c.ratio[i+1]).Median), p.name))
 	}
-	return fmt.Sprintf("To take and free an uncontended lock costs, beside %s, %s.", c.paths[0].name, strings.Join(others, ", "))
+	return fmt.Sprintf("To take and free an uncontended lock costs, compared with %s, %s.", c.paths[0].name, strings.Join(others, ", "))
 }

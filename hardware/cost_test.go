@@ -120,7 +120,7 @@ func TestMeasureFastPaths(t *testing.T) {
 func TestFastPathCell(t *testing.T) {
 	c := fastPathCell{paths: []fastPath{{name: "bare"}, {name: "A"}, {name: "B"}},
 		ns: [][]float64{{2}, {3}, {5}}, ratio: [][]float64{{1}, {1.5}, {2.5}}}
-	if got, want := c.answer(), "To take and free an uncontended lock costs, beside bare, 1.5 times by A, 2.5 times by B."; got != want {
+	if got, want := c.answer(), "To take and free an uncontended lock costs, compared with bare, 1.5 times by A, 2.5 times by B."; got != want {
 		t.Errorf("answer is %q, want %q", got, want)
 	}
 	table := c.table()
@@ -226,7 +226,7 @@ func TestSharingAnswer(t *testing.T) {
 	}{
 		{[]float64{2, 8, 2, 2.2}, "add: up to 4 times alone, at 8 bytes, from 64 bytes on at most 1.1 times"},
 		{[]float64{2, 8, 10, 2}, "add: up to 5 times alone, at 64 bytes, from 128 bytes on at most 1 times"},
-		{[]float64{2, 8, 10, 9}, "add: up to 5 times alone, at 64 bytes, and it is not over at the greatest distance"},
+		{[]float64{2, 8, 10, 9}, "add: up to 5 times alone, at 64 bytes, and it still does so at the greatest distance"},
 		{[]float64{2, 2.2, 2, 2}, "add: at no distance more than 1.1 times alone"},
 	} {
 		var cells []*sharingCell

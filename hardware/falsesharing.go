@@ -19,7 +19,7 @@ import (
 var falseSharing = &Experiment{
 	Name:     "false-sharing",
 	Question: "How far apart must two counters be so that two CPUs do not disturb each other?",
-	Method: "Two threads on two CPUs each raise a counter of their own, so many bytes apart; then one does it alone. " +
+	Method: "Two threads on two CPUs each raise their own counter, at different distances in bytes; then one does it alone. " +
 		"What counts is the time of one increment as a multiple of the time alone.",
 	Source:    "Intel Optimization Reference Manual, False Sharing",
 	Available: needTwoCPUs,
@@ -148,7 +148,7 @@ func sharingAnswer(cells []*sharingCell) string {
 	}
 	cost := fmt.Sprintf("%s: up to %s times alone, at %d bytes", name, number(ratio(worst)), worst.distance)
 	if free == 0 {
-		return cost + ", and it is not over at the greatest distance"
+		return cost + ", and it still does so at the greatest distance"
 	}
 	return fmt.Sprintf("%s, from %d bytes on at most %s times", cost, free, number(rest))
 }

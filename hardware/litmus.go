@@ -18,7 +18,7 @@ var litmus = &Experiment{
 	Name:     "litmus",
 	Question: "In which order does a CPU see what another CPU stored, and does Peterson's lock work without a fence?",
 	Method: "Two threads on two CPUs meet, and each makes two accesses to two shared words; the outcomes that no order of the four accesses explains are counted. " +
-		"Then both take Peterson's lock, which stands and falls with that order.",
+		"Then both take Peterson's lock, which depends on that order.",
 	Source:    "Sewell, Sarkar, Owens, Zappa Nardelli and Myreen, x86-TSO, CACM 2010; Peterson, Information Processing Letters 12, 1981",
 	Available: litmusAvailable,
 	run:       runLitmus,

@@ -12,6 +12,6 @@ var (
 	petersonLocks []petersonLock
 )
 
-var errNoAssembly = errors.New("hardware: litmus tests need assembly, which this build has not (it is written for amd64, arm64 and riscv64, for gc and without the tag purego)")
+var errNoAssembly = errors.New("hardware: litmus tests need assembly, which this build lacks (it is written for amd64, arm64 and riscv64, for gc and without the tag purego)")
 
 func litmusAvailable() error { return errNoAssembly }

@@ -28,7 +28,7 @@ type casCell struct {
 	attempts uint64  // of a thread in a step; 0 before the first
 }
 
-// A tally counts what threads did with a counter and with a lock, and what went wrong.
+// A tally counts the operations and failures of threads on a counter and on a lock.
 type tally struct {
 	updates  uint64 // of the counter, as reported
 	lost     uint64 // updates missing from the counter
@@ -51,7 +51,7 @@ func runLostUpdates(ctx context.Context, o Options) (*result.Finding, error) {
 	locks, notes := newLockCells(o.Locks, lockPlacements(places))
 	// Half of a body's time for the counter, half for the lock.
 	if len(places) == 1 && places[0].shared {
-		notes = append(notes, "this process may use one CPU, so the question about two is open")
+		notes = append(notes, "this process may use one CPU, so the question about two CPUs is open")
 	}
 	return measureCells(ctx, o, 2*len(bodies)+len(locks), slices.Concat(cellsOf(bodies), cellsOf(locks)), func() *result.Finding {
 		return &result.Finding{

@@ -20,7 +20,7 @@ var splitLock = &Experiment{
 	Name:     "split-lock",
 	Question: "Cache lock or bus lock: what does a locked instruction cost inside a cache line and across two, itself and a neighbour?",
 	Method: "One thread raises eight bytes that lie inside a line, across two lines or across two pages, with the LOCK prefix and without. " +
-		"Then it keeps doing that with LOCK while a second thread, on another CPU and in memory of its own, works in registers, in its caches, in memory and on a locked word.",
+		"Then it keeps doing that with LOCK while a second thread, on another CPU and in its own memory, works in registers, in its caches, in memory and on a locked word.",
 	Source: "Intel SDM vol. 3A, Bus Locking; Linux, Documentation/arch/x86/buslock.rst",
 	OptIn: "a locked access across two lines holds up the memory accesses of every CPU, those of other tenants of the host too, " +
 		"and this makes up to a million a second for about a third of its budget. A host that forbids them may slow this machine down or stop it.",
@@ -121,7 +121,7 @@ func runSplitLock(ctx context.Context, o Options, plan splitPlan) (*result.Findi
 		return &result.Finding{
 			Answer: splitAnswer(selves, beside),
 			Tables: []result.Table{splitTable(selves), neighbourTable(beside)},
-			Notes:  append(ranOn(place), "what slows the neighbour next to a thread that locks inside a line too is the machine, such as two threads on one core"),
+			Notes:  append(ranOn(place), "if the neighbour is also slow next to a thread that locks inside a line, the machine is the cause, such as two threads on one core"),
 		}
 	})
 }
@@ -164,8 +164,8 @@ func splitTable(cells []*splitCell) result.Table {
 func neighbourTable(cells []*neighbourCell) result.Table {
 	t := result.Table{Caption: "What it costs a neighbour on another CPU", Label: "neighbour works in", Chart: result.Bars,
 		Columns: []result.Column{{Name: "alone", Unit: "ns"},
-			{Name: "beside LOCK XADD in a line", Unit: "times alone", Plot: true},
-			{Name: "beside LOCK XADD across two", Unit: "times alone", Plot: true},
+			{Name: "next to LOCK XADD in a line", Unit: "times alone", Plot: true},
+			{Name: "next to LOCK XADD across two", Unit: "times alone", Plot: true},
 			{Name: "accesses across two", Unit: "per second"}}}
 	for _, c := range cells {
 		t.Rows = append(t.Rows, result.Row{Label: c.work.name, Cells: []result.Cell{
@@ -200,7 +200,7 @@ func splitAnswer(selves []*splitCell, beside []*neighbourCell) string {
 	case dear && stopped:
 		return s + "So inside a line the lock is on the cache line; across two it stops others too, as a lock of the bus does."
 	case dear:
-		return s + "So it is dear, but it was not seen to stop others."
+		return s + "So it is expensive, but it was not seen to stop others."
 	}
 	return s + "So no lock of the bus was seen."
 }

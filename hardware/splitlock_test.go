@@ -165,7 +165,7 @@ func TestSplitAnswer(t *testing.T) {
 		want              []string
 	}{
 		{"bus lock", 700, 11, 80, []string{"takes LOCK XADD 350, LOCK CMPXCHG 350 and XADD without LOCK 350. ", "takes 1.1 times in R and 8 times in M. So inside", "as a lock of the bus does."}},
-		{"dear alone", 700, 11, 9, []string{"takes 1.1 times in R and 0.9 times in M. So it is dear"}},
+		{"dear alone", 700, 11, 9, []string{"takes 1.1 times in R and 0.9 times in M. So it is expensive"}},
 		{"nothing", 2.2, 10, 10, []string{"LOCK XADD 1.1, ", "So no lock of the bus was seen."}},
 	} {
 		var selves []*splitCell

@@ -156,7 +156,7 @@ func siblings(t machine.Topology) (cpus []int, err error) {
 			}
 		}
 	}
-	return nil, errors.New("as far as this system tells, no two CPUs that this process may use are threads of one core")
+	return nil, errors.New("as far as this system reports, no two CPUs that this process may use are threads of one core")
 }
 
 type waitBench struct {
@@ -242,9 +242,9 @@ func (b *waitBench) finding() *result.Finding {
 }
 
 func (b *waitBench) tables() []result.Table {
-	times := result.Table{Caption: "Handing a word from one CPU to another, by what the waiter does between two loads", Label: "wait by", Chart: result.Bars,
+	times := result.Table{Caption: "Handing a word from one CPU to another, by the waiter's instruction between two loads", Label: "wait by", Chart: result.Bars,
 		Columns: []result.Column{{Name: "handover", Unit: "ns", Plot: true}, {Name: "one wait without a store", Unit: "ns"}}}
-	cost := result.Table{Caption: "A computation beside a waiter on the other thread of its core, as a multiple of its time alone", Label: "wait by", Chart: result.Bars,
+	cost := result.Table{Caption: "A computation next to a waiter on the other thread of its core, as a multiple of its time alone", Label: "wait by", Chart: result.Bars,
 		Columns: []result.Column{{Name: "time", Unit: "times alone", Plot: true}}}
 	for _, c := range b.cells {
 		times.Rows = append(times.Rows, result.Row{Label: c.name, Cells: []result.Cell{summarize(c.handOver), summarize(c.vain)}})
@@ -271,7 +271,7 @@ func (b *waitBench) answer() string {
 		text += ". What it costs the other thread of the core could not be measured"
 	} else {
 		kindest := least(func(c *waitCell) []float64 { return c.neighbour })
-		text += fmt.Sprintf(". The other thread of the core computes %s times as long beside %s, the least, and %s times beside %s",
+		text += fmt.Sprintf(". The other thread of the core computes %s times as long next to %s, the least, and %s times next to %s",
 			number(summarize(kindest.neighbour).Median), kindest.name, number(summarize(hint.neighbour).Median), hint.name)
 	}
 	if len(b.absent) > 0 {

@@ -151,7 +151,7 @@ func TestWaitingAnswer(t *testing.T) {
 		bench *waitBench
 		want  string
 	}{
-		{waited([]int{0, 1}), "A handover is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. The other thread of the core computes 1 times as long beside deep, the least, and 1.5 times beside hint."},
+		{waited([]int{0, 1}), "A handover is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. The other thread of the core computes 1 times as long next to deep, the least, and 1.5 times next to hint."},
 		{waited(nil, "way A"),
 			"A handover is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. What it costs the other thread of the core could not be measured. Not here: way A."},
 	} {

@@ -97,6 +97,6 @@ func (w Workload) validateLoad(refuse func(mistake bool, format string, args ...
 	refuse(w.Deadline < 0 || w.Deadline > MaxDeadline, "deadline is %v: want 0 to %v", w.Deadline, MaxDeadline)
 	refuse(w.Rate == 0 && w.Arrivals != Poisson, "arrivals is %v without a rate: workers that ask again at once have no arrivals", w.Arrivals)
 	refuse(w.Rate == 0 && w.Deadline > 0, "deadline is %v without a rate: it counts from when an acquisition was meant to begin", w.Deadline)
-	refuse(w.Rate > 0 && w.Think.Mean > 0, "think is %v with a rate of %v: when workers ask is said by the one or by the other", w.Think.Mean, w.Rate)
+	refuse(w.Rate > 0 && w.Think.Mean > 0, "think is %v with a rate of %v: both decide when workers ask, so leave out one of them", w.Think.Mean, w.Rate)
 	refuse(w.Rate > 0 && float64(w.Rate)*w.Window.Seconds() < 1, "rate is %v: a window of %v is too short for one arrival", w.Rate, w.Window)
 }

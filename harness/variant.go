@@ -171,7 +171,7 @@ func Validate(vs []*Variant) error {
 			{(t.FollowsWait || t.Bounded || t.Allocates || t.Handles) && v.Local == nil, "claims FollowsWait, Bounded, Allocates or Handles, which are of local locks"},
 			{t.MaxWorkers < 0, "has negative MaxWorkers"},
 			{t.Servers < 0 || t.Servers > 0 && t.Needs == "", "has negative Servers, or Servers without Traits.Needs"},
-			{t.Doorway && !t.FIFO, "has a Doorway but not FIFO, of which it is a part"},
+			{t.Doorway && !t.FIFO, "has a Doorway without FIFO"},
 			{t.Permits < 0, "has negative Permits"},
 		} {
 			if mistake.made {
@@ -192,7 +192,7 @@ func (t Traits) Misfit(w Workload) string {
 	case t.Needs == "" && (w.Servers > 1 || w.Durable || w.TLS || w.Delay != 0):
 		return "servers, durable, tls and delay are axes of distributed locks, and this one is not"
 	case t.Servers > 1 && w.Servers > 1 && w.Servers != t.Servers:
-		return fmt.Sprintf("it is kept by %d independent servers, not by %d", t.Servers, w.Servers)
+		return fmt.Sprintf("it uses %d independent servers, not %d", t.Servers, w.Servers)
 	}
 	return ""
 }

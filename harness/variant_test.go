@@ -59,7 +59,7 @@ func TestValidate(t *testing.T) {
 			v.Local, v.Traits.Needs, v.Traits.FollowsWait = nil, harness.KindRedis, true
 			v.Remote = func(context.Context, harness.Endpoint, string) (harness.Remote, error) { return nil, nil }
 		}, "of local locks"},
-		{"a doorway to no queue", func(v *harness.Variant) { v.Traits.Doorway = true }, "has a Doorway but not FIFO"},
+		{"a doorway to no queue", func(v *harness.Variant) { v.Traits.Doorway = true }, "has a Doorway without FIFO"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			v := correct()

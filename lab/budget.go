@@ -33,7 +33,7 @@ func (o runOptions) fit(p *measure.Plan, budget time.Duration) error {
 	p.Budget = 0
 	switch {
 	case o.rounds > 0 && o.duration > 0:
-		return usage("give --budget, or --rounds and --duration: with both of them nothing is left to choose")
+		return usage("give --budget, or --rounds and --duration: together they leave nothing to choose")
 	case o.rounds > 0:
 		p.Rounds = o.rounds
 		o.fitWindows(p, budget)
@@ -125,5 +125,5 @@ func tooFewRounds(p *measure.Plan) string {
 	if p.Rounds >= stat.MinRounds {
 		return ""
 	}
-	return fmt.Sprintf("no interval and no recommendation can come of %s: leave out --rounds, or give %d or more", numfmt.Plural(p.Rounds, "round"), stat.MinRounds)
+	return fmt.Sprintf("%s cannot give an interval or a recommendation: leave out --rounds, or give %d or more", numfmt.Plural(p.Rounds, "round"), stat.MinRounds)
 }

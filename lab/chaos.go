@@ -42,7 +42,7 @@ func (p *Program) chaosCommand() *cobra.Command {
 	c := chaosRun{program: p}
 	cmd := &cobra.Command{
 		Use:   "chaos",
-		Short: "Inject failures, and check what distributed locks survive",
+		Short: "Inject failures, and check which ones distributed locks tolerate",
 		Long: `chaos tries named failure scenarios on distributed locks: a holder that pauses, a reply that
 is lost, a leader that hangs, a primary that fails over. It starts the servers itself and
 never touches one that it did not start. Each lock's history is judged and compared with

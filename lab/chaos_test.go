@@ -95,5 +95,5 @@ func TestChaosRefuted(t *testing.T) {
 	var out strings.Builder
 	requireNoError(t, c.print(&out))
 	text := strings.Join(strings.Fields(out.String()), " ")
-	requireContains(t, text, "mine refuted: two holders", "where no anomaly was expected: it is safe", "worker 1 beside worker 2")
+	requireContains(t, text, "mine refuted: two holders", "but no anomaly was expected: it is safe", "worker 1 beside worker 2")
 }

@@ -31,7 +31,7 @@ func (p *Program) choose(words []string) ([]*harness.Variant, error) {
 	}
 	out := filter(p.Locks, func(v *harness.Variant) bool { return picked[v] })
 	if len(out) == 0 {
-		return nil, usage("the locks chosen leave none: %s", strings.Join(words, ","))
+		return nil, usage("--locks selects no lock: %s", strings.Join(words, ","))
 	}
 	return out, nil
 }

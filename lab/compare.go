@@ -38,13 +38,13 @@ type compareOptions struct {
 const compareHelp = `compare pairs the cases of two runs, given by their directories, that have the same lock
 and workload. A case has regressed if the whole interval of the ratio shows it to be worse
 by more than the margin, or if its lock broke a promise in NEW. It is not worse if the
-interval leaves no room for that, and else not significant. All intervals hold together.
+interval excludes that. Otherwise it is not significant. The intervals are simultaneous.
 
-Directories measured at different times cannot resolve 10 % on a noisy machine. With
+Runs measured at different times cannot resolve 10 % on a noisy machine. With
 --interleave the arguments are two binaries of locklab: each case is measured by one right
-after the other, in an order drawn anew each time, and compared by the ratios within a
+after the other, in random order, and compared by the ratios within a
 round (t-test of their logarithms). Both runs are kept, in DIR/old and DIR/new. The flags
-below --interleave are for it alone, except --locks. Ctrl-C, a full disk, and a build that
+below --interleave apply only to it, except --locks. Ctrl-C, a full disk, and a build that
 gives no result five times in a row end the measurement and keep its results.
 
 With --to LOCK the argument is one run: each of its locks is compared with that one under

@@ -30,7 +30,7 @@ func TestReportAtDistance(t *testing.T) {
 			t.Errorf("%s: %s", r.Lock.Name, text)
 		}
 	}
-	const checked, asked = "What would it take at another round trip?", "At a round trip of 1.5ms"
+	const checked, asked = "How long would it take at another round trip?", "At a round trip of 1.5ms"
 	if !strings.Contains(stdout, checked) || strings.Contains(stdout, asked) {
 		t.Errorf("the run does not hold its predictions against what it measured:\n%s", stdout)
 	}

@@ -40,7 +40,7 @@ const simulates = "2>&1 | grep -q 'to simulate, run: go run '"
 // docRules are for every command: DIR and runs/... are test directories, NAME is mcs.
 var docRules = []rule{
 	{match: `^locklab (agree|history|merge|proxy|env .*--strict|report .*--(baseline|chaos|contenders|rtt|strict)|compare .*--(interleave|to)|run .*--(hardware|spawn|rate \S*auto)|run --rank) ?`,
-		check: understood, why: "it takes runs, builds, ranks or a machine, which the test of the command has"},
+		check: checkArguments, why: "it takes runs, builds, ranks or a machine, which the test of the command has"},
 	{match: `^locklab hardware split-lock`, why: "it holds up every CPU of the host, and runs only when asked for by name"},
 	{match: `^locklab hardware evidence$`},
 	{match: `^locklab hardware`, short: "--budget 50ms --repeats 1"},
@@ -71,7 +71,7 @@ var docRules = []rule{
 	{match: `^LOCKLAB_REDIS_SERVER=`, why: "it takes a server of another version than the installed one"},
 	{match: `^go doc `},
 	{match: `^make `, check: targetExists, why: "it is the whole suite, or minutes of measuring; its target is expanded"},
-	{match: `^scripts/namespaces .*locklab run`, check: understood, why: "it takes root; TestRanksApart of deploy runs one"},
+	{match: `^scripts/namespaces .*locklab run`, check: checkArguments, why: "it takes root; TestRanksApart of deploy runs one"},
 	{match: `^export LOCKLAB_REDIS=`, why: "it names a server of the reader"},
 	{match: `^sbatch `, check: deployExists, why: "it takes Slurm; make test-slurm submits it"},
 	{match: `^(podman build|kubectl|deploy/kubernetes/fetch) `, check: deployExists, why: "it takes a cluster or an engine; TestManifests, TestContainerfile and TestFetch of deploy go as far as one does without"},
@@ -343,8 +343,8 @@ func TestDocRulesReject(t *testing.T) {
 		"make nonsense":                                   targetExists,
 		"kubectl apply -f deploy/nonsense":                deployExists,
 		"kubectl apply":                                   deployExists,
-		"scripts/namespaces 3 -- locklab run --nonsense":  understood,
-		"locklab merge --nonsense DIR":                    understood,
+		"scripts/namespaces 3 -- locklab run --nonsense":  checkArguments,
+		"locklab merge --nonsense DIR":                    checkArguments,
 		"locklab simulate --machine nosuch":               simulate,
 		"locklab simulate --machine skylake-24 --nosuch":  simulate,
 		"go test -run '^$' -bench Nonsense ./peers":       testsExist,
@@ -359,8 +359,8 @@ func TestDocRulesReject(t *testing.T) {
 	}
 }
 
-// understood lets a command's locklab print its help, after it has accepted the flags.
-func understood(home, command string) error {
+// checkArguments lets a command's locklab print its help, after it has accepted the flags.
+func checkArguments(home, command string) error {
 	i := strings.Index(command, "locklab ")
 	if i < 0 {
 		return fmt.Errorf("no locklab in %q", command)

@@ -32,7 +32,7 @@ container, and watches for a second what else runs. Each warning has its remedy.
 			if err := demand.validate(machine.WarningKinds()); err != nil {
 				return err
 			}
-			s := lookAround(time.Second)
+			s := observeMachine(time.Second)
 			show := s.print
 			if asJSON {
 				show = func(out io.Writer) error { return encodeJSON(out, s) }
@@ -44,7 +44,7 @@ container, and watches for a second what else runs. Each warning has its remedy.
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	demand.flags(cmd, "when all is printed", "machine")
+	demand.flags(cmd, "machine")
 	return cmd
 }
 
@@ -64,7 +64,7 @@ type server struct {
 	Reason string `json:"reason,omitempty"` // the reason why it is unavailable; "" if it is available
 }
 
-func lookAround(d time.Duration) surrounding {
+func observeMachine(d time.Duration) surrounding {
 	env := machine.Capture()
 	s := surrounding{Environment: env, Topology: machine.ReadTopology(), Overhead: measure.Calibrate().Overhead()}
 	w := machine.Watch()

@@ -69,7 +69,7 @@ warning (noise): it is noisy
 }
 
 func TestLookAround(t *testing.T) {
-	s := lookAround(10 * time.Millisecond)
+	s := observeMachine(10 * time.Millisecond)
 	if len(s.Topology) != s.CPUs || len(s.Servers) != 2 {
 		t.Errorf("%d CPUs, but %+v", s.CPUs, s)
 	}

@@ -22,9 +22,9 @@ func exportCommand() *cobra.Command {
 		Short: "Export the results of a run: CSV, benchstat, HdrHistogram",
 		Long: "export writes the results of the run in DIR in a format that other programs\nread:\n\n" + strings.Join(docs, "\n") + `
 
-In CSV the columns after those that say what was measured are the metrics, by
-their units. What comes from outside is written so that no spreadsheet takes it
-for a formula.`,
+In CSV the first columns describe the case; the others are metrics, named by
+their units. Text from outside is escaped so that no spreadsheet takes it for a
+formula.`,
 		Example: "  locklab export DIR > results.csv\n  locklab export DIR --format hdr-wait -o waits.hlog",
 		Args:    needs(1, 1, "export needs the directory of one run"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -38,13 +38,13 @@ func TestGuarantees(t *testing.T) {
 	t.Parallel()
 	dir, faults := smallRun(t), filepath.Join(t.TempDir(), "faults")
 	faultRun(t, faults)
-	const strong = "zk-fair under contention (survives the loss of a server without two holders, and tokens refuse a paused holder)"
+	const strong = "zk-fair under contention (tolerates the loss of a server without two holders, and tokens refuse a paused holder)"
 	for _, c := range []struct {
 		args string
 		own  bool // DIR/chaos exists
 		want []string
 	}{
-		{"", false, []string{strong, "or, if failures that were not tested do no harm, the faster redis-poll"}},
+		{"", false, []string{strong, "or, if untested failures do no harm, the faster redis-poll"}},
 		{"--chaos FAULTS", false, []string{strong, "or, if one server is enough and the resource checks tokens, the faster redis-poll"}},
 		{"--require fencing,failover --chaos FAULTS", false, []string{"Between processes use zk-fair (", "redis-poll: required: failover broken by failover (two holders)"}},
 		{"--require order --chaos FAULTS", false, []string{"Between processes: no recommendation: no lock measured here has the required guarantees", "zk-fair: required: order not tested", "Inside one process use"}},

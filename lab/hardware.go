@@ -12,7 +12,7 @@ import (
 func (p *Program) hardwareCommand() *cobra.Command {
 	cmd := p.experimentsCommand(hardware.Suite, false)
 	cmd.Use, cmd.Short = "hardware", "Measure and disassemble the atomic instructions of this machine"
-	cmd.Long = `hardware runs every experiment that need not be named, in half a minute. Each is also a
+	cmd.Long = `hardware runs the default experiments in half a minute. Each experiment is also a
 command, with its question and its method. With --out it keeps the findings, and the report
 with their charts, in a directory. Ctrl-C keeps the finished results; --resume continues.`
 	cmd.Example = `  locklab hardware
@@ -25,7 +25,7 @@ with their charts, in a directory. Ctrl-C keeps the finished results; --resume c
 		one := p.experimentsCommand([]*hardware.Experiment{e}, true)
 		one.Use, one.Short, one.Long = e.Name, e.Question, e.Question+"\n\n"+e.Method+"\n\nSource: "+e.Source
 		if e.OptIn != "" {
-			one.Long += "\n\nIt runs only when asked for by name: " + e.OptIn
+			one.Long += "\n\nIt runs only if it is named: " + e.OptIn
 		}
 		cmd.AddCommand(one)
 	}

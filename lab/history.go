@@ -23,12 +23,12 @@ const historyHelp = `history shows each case of several runs, given by their dir
 where it changed. Runs of different machines are never one series: a machine is its host,
 processors, system, CPU limit and GOMAXPROCS.
 
-Runs of different days differ by more than the code. So a change is a step that stays: by
-ranks the runs after it differ from those before more clearly than in all but a share of
---alpha of all orders of the runs, for any case of the machine, and the ratio of the two
-levels exceeds the margin. That takes eight runs of a machine; with fewer, history only
+Runs of different days differ by more than the code. So a change is a step that stays. A
+rank test must separate the runs before and after it more clearly than in all but a share
+of --alpha of all orders of the runs, over all cases of the machine, and the ratio of the two
+levels must exceed the margin. That takes eight runs of a machine; with fewer, history only
 compares each run with the one before, as 'locklab compare' does. A run that differs alone
-is an outlier, and no change. Other differences between the two runs are listed. With --to
+is an outlier, not a change. Other differences between the two runs are listed. With --to
 the figures are ratios to another lock of the same rounds, which cancels a slow day.
 
 The exit status is the verdict:
@@ -58,8 +58,8 @@ func (p *Program) historyCommand() *cobra.Command {
 	marginFlag(f, &o.margin, "")
 	f.Var(chance(&o.alpha), "alpha", "chance of any false change on runs in random order, and of any false difference of neighbours")
 	o.changesFlags(f)
-	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, kinds or states, as of run")
-	f.StringVar(&o.to, "to", "", "figures are ratios to this lock's in the same round; of several, separated by commas, to the first that is there and local if the lock is")
+	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, families, statuses or regular expressions")
+	f.StringVar(&o.to, "to", "", "figures are ratios to this lock in the same round; of a list, to the first that was measured, and local for a local lock")
 	f.BoolVar(&o.asGiven, "as-given", false, "take the runs in the order of the arguments, not of their dates")
 	f.BoolVar(&o.all, "all", false, "print every run of every case, also of cases without a change or a warning")
 	f.StringVarP(&o.out, "out", "o", "", "also write FILE.html, FILE.md, or a directory for a page and Markdown with pictures")

@@ -175,7 +175,7 @@ func (p *pairRun) conclude(o *compareOptions, how judge.CompareOptions, err erro
 	}
 	switch {
 	case interrupted:
-		fmt.Fprintln(stderr, "interrupted: this is of what was measured until then")
+		fmt.Fprintln(stderr, "interrupted: only finished measurements are compared")
 		return errInterrupted
 	case err != nil && cerr == nil:
 		return errUnsure

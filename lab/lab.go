@@ -113,10 +113,10 @@ func (p *Program) status(err error, stderr io.Writer) int {
 func (p *Program) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   p.Name,
-		Short: "Which lock, at which contention, on this machine: what it costs, how fair it is, what breaks it",
-		Long: p.Name + ` drives spin locks, blocking mutexes, and locks kept by ZooKeeper and
-Redis with one harness, checks that each of them really is a lock, and draws
-throughput, latency and fairness.`,
+		Short: "Measure locks on this machine: how fast and fair they are, and what breaks them",
+		Long: p.Name + ` measures spin locks, mutexes, and distributed locks on ZooKeeper and
+Redis in one harness, checks that each lock is correct, and draws throughput,
+latency and fairness.`,
 		Version:       p.version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -160,7 +160,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	hint := ""
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		if f.NoOptDefVal != "" && f.NoOptDefVal == f.Value.String() && f.Value.Type() != "bool" {
-			hint = fmt.Sprintf("; the value of --%s stands behind an equals sign: --%[1]s=%s", f.Name, args[0])
+			hint = fmt.Sprintf("; give the value of --%s after an equals sign: --%[1]s=%s", f.Name, args[0])
 		}
 	})
 	names := each(cmd.Commands(), (*cobra.Command).Name)

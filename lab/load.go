@@ -24,7 +24,7 @@ const auto = "auto"
 
 func (l *loading) flags(f *pflag.FlagSet) {
 	f.Var(list(&l.rates, parseRate), "rate", "acquisitions requested by all workers together: 500/s, 1k/s, 2/us; closed: each worker asks again at once; auto finds the saturation point of each lock and measures around it (default closed)")
-	f.Var(list(&l.arrivals, parseName(harness.Arrivals)), "arrivals", "how those of --rate are spaced: poisson, even (default poisson)")
+	f.Var(list(&l.arrivals, parseName(harness.Arrivals)), "arrivals", "spacing of the arrivals of --rate: poisson, even (default poisson)")
 	f.Var(list(&l.deadlines, parseDeadline), "deadline", "drop an acquisition of --rate that waits longer than this: 10ms; 0 is never (default 0)")
 }
 
@@ -37,7 +37,7 @@ func (a axes) checkLoad() error {
 	case open && !a.auto() && a.workers == nil:
 		return usage("--rate needs --workers: how many acquisitions may be under way at once, such as 64; with too few the loop does not stay open")
 	case a.auto() && slices.ContainsFunc(a.think, func(s harness.Span) bool { return s.Mean > 0 }):
-		return usage("--think and --rate auto: when workers ask is said by the one or by the other")
+		return usage("--think and --rate auto both decide when workers ask: leave out one of them")
 	}
 	return nil
 }

@@ -51,7 +51,7 @@ func (m *measuring) run(ctx context.Context, earlier *result.Run) error {
 		}
 		fmt.Fprintf(m.stderr, "%d of %d were measured before\n", m.done, m.total)
 		if n := len(earlier.Damage); n > 0 {
-			fmt.Fprintf(m.stderr, "%s of %s cannot be read, so what is missing is measured again; the first: %s\n", numfmt.Plural(n, "line"), result.ResultsName, earlier.Damage[0])
+			fmt.Fprintf(m.stderr, "%s of %s cannot be read, so the missing results are measured again; the first: %s\n", numfmt.Plural(n, "line"), result.ResultsName, earlier.Damage[0])
 		}
 	}
 	err := m.plan.Run(ctx, func(p measure.Progress) error {
@@ -99,7 +99,7 @@ func loss(p measure.Progress) result.Loss {
 func (m *measuring) noteLost(f *result.Manifest) {
 	f.Lost = m.lost
 	f.Warnings = slices.DeleteFunc(f.Warnings, isLoss)
-	remedy := "go on with " + m.program.Name + " run --resume, which measures what is missing"
+	remedy := "resume with " + m.program.Name + " run --resume, which measures the missing results"
 	switch { // such a run does not go on
 	case f.Pair != "":
 		remedy = "measure both builds again"
@@ -149,7 +149,7 @@ func (m *measuring) outcome() error {
 // for an early end other than ctx.
 func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io.Writer) error {
 	interrupted := ctx.Err() != nil
-	again := "go on with: " + m.program.Name + " run --resume --out " + dir
+	again := "resume with: " + m.program.Name + " run --resume --out " + dir
 	kept := errors.Join(m.close(interrupted || err != nil), reportRun(stdout, dir, m.guarantees))
 	switch {
 	case err != nil: // its consequences need no message
@@ -157,7 +157,7 @@ func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io
 	case kept != nil:
 		return kept
 	case interrupted:
-		fmt.Fprintf(m.stderr, "interrupted: %s holds what was measured until then; %s\n", dir, again)
+		fmt.Fprintf(m.stderr, "interrupted: %s has the finished measurements; %s\n", dir, again)
 		return errInterrupted
 	case len(m.lost) > 0:
 		return fmt.Errorf("%w; %s", m.outcome(), again)

@@ -63,7 +63,7 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 	for _, d := range run.Damage {
 		fmt.Fprintln(stderr, d)
 	}
-	sayLost(stderr, run.Manifest.Lost)
+	printLost(stderr, run.Manifest.Lost)
 	if run.Manifest.Interrupted {
 		fmt.Fprintln(stderr, "the run ended before its last round: this is what all ranks had measured until then")
 	}
@@ -91,7 +91,7 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 
 const mostLost = 20
 
-func sayLost(stderr io.Writer, lost []result.Loss) {
+func printLost(stderr io.Writer, lost []result.Loss) {
 	for _, l := range lost[:min(len(lost), mostLost)] {
 		fmt.Fprintf(stderr, "not merged: %s\n", l)
 	}

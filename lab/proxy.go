@@ -11,12 +11,12 @@ import (
 	"locklab/internal/faultproxy"
 )
 
-const proxyHelp = `proxy makes a server farther away: it forwards, in order, requests of clients at --listen to
-the server at --to, and its replies back, each half of --delay later, until it is interrupted.
+const proxyHelp = `proxy makes a server farther away. It forwards requests from --listen to the server at --to,
+and the replies back, in order, each half of --delay later, until it is interrupted.
 
 run --delay does the same to servers that it starts itself. This is for servers of your own,
 and for ranks on several hosts: give the address of the proxy as the server's. A run measures
-its round trips through it, without a delay in its results; forwarding adds some 0.1 ms. TLS
+its round trips through it, without a delay in its results; forwarding adds about 0.1 ms. TLS
 passes through. The servers of a ZooKeeper ensemble each need one.`
 
 func (p *Program) proxyCommand() *cobra.Command {

@@ -39,7 +39,7 @@ const (
 
 func (o *rankFlags) declare(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.Var(count(&o.ranks, 1, 1, harness.MaxRanks), "ranks", "processes that share the workers of each case; on this host or several; --workers and --rate are of all together")
+	f.Var(count(&o.ranks, 1, 1, harness.MaxRanks), "ranks", "processes that share the workers of each case; on this host or several; --workers and --rate are totals")
 	f.Var(count(&o.rank, 0, 0, harness.MaxRanks-1), "rank", "number of this rank, from 0 (default from Slurm, Open MPI or a Kubernetes Indexed Job)")
 	f.StringVar(&o.sync, syncFlag, "", "the Redis server where the ranks meet: redis://[user:password@]host:port, without TLS (default "+syncVariable+", the better place for a password); locks under measurement do not use it")
 	f.StringVar(&o.job, "job", "", "name of the run among others that meet there (default the job of Slurm, or default)")
@@ -55,9 +55,9 @@ func (o *rankFlags) resolve(f *pflag.FlagSet) error {
 	}
 	switch {
 	case o.spawn && f.Changed("rank"):
-		return usage("--rank says which process this is, and --spawn starts all of them: leave out the one or the other")
+		return usage("--rank selects one process, and --spawn starts all of them: leave out one of the two")
 	case o.spawn && o.ranks < 2:
-		return usage("--spawn starts as many processes as --ranks says: give --ranks 2 or more")
+		return usage("--spawn starts --ranks processes: give --ranks 2 or more")
 	case o.spawn:
 		return nil
 	case o.sync == "" && (f.Changed("rank") || o.ranks > 1):
@@ -75,13 +75,13 @@ func (o *rankFlags) resolve(f *pflag.FlagSet) error {
 	case source == "":
 		return usage("which of the %d ranks is this? Give --rank", o.ranks)
 	case f.Changed("ranks") && o.ranks != n:
-		return usage("--ranks is %d, and %s says %d: leave out --ranks", o.ranks, source, n)
+		return usage("--ranks is %d, but %s is %d: leave out --ranks", o.ranks, source, n)
 	case f.Changed("rank") && o.rank != rank:
-		return usage("--rank is %d, and %s says %d: leave out --rank", o.rank, source, rank)
+		return usage("--rank is %d, but %s is %d: leave out --rank", o.rank, source, rank)
 	default:
 		o.rank, o.ranks = rank, n
 		if err := f.Set("ranks", fmt.Sprint(n)); err != nil { // it is part of the plan
-			return usage("%s says that there are %d ranks: %v", source, n, err)
+			return usage("%s gives %d ranks: %v", source, n, err)
 		}
 	}
 	if o.rank < 0 || o.rank >= o.ranks {
@@ -119,11 +119,11 @@ func (o *runOptions) checkRanks() error {
 		flag  string
 		why   string
 	}{
-		{o.hardware, "--hardware", "what the hardware does is of one machine: see '" + o.program.Name + " hardware'"},
-		{o.chaos, "--chaos", "failures are tried from one machine: see '" + o.program.Name + " chaos'"},
+		{o.hardware, "--hardware", "hardware experiments run on one machine: see '" + o.program.Name + " hardware'"},
+		{o.chaos, "--chaos", "failure scenarios run on one machine: see '" + o.program.Name + " chaos'"},
 		{o.resume, "--resume", o.noResume()},
 		{o.spawn && !reflect.DeepEqual(o.siting, siting{}), "--servers, --durable, --tls or --delay", "--spawn starts one plain server of each kind: set up servers of yours, and name them by LOCKLAB_REDIS or LOCKLAB_ZOOKEEPER"},
-		{o.auto(), "--rate auto", "the saturation point is looked for by one process: give rates"},
+		{o.auto(), "--rate auto", "only one process can search for the saturation point: give rates"},
 	} {
 		if c.given {
 			return usage("%s with --ranks: %s", c.flag, c.why)

@@ -141,12 +141,12 @@ func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *mea
 	}
 	s, skipped, err := site.Start(ctx, plan, 0, stderr) // they are the user's
 	if err == nil && casesOf(plan) != set.Cases {
-		err = usage("rank %d is to measure other cases than rank 0: its flags, or the servers that it reaches, are others", o.rank)
+		err = usage("rank %d has other cases than rank 0: its flags, or the servers that it reaches, differ", o.rank)
 	}
 	return plan, s, skipped, err
 }
 
-// follow returns the plan that s says, with the flags that it was made with.
+// follow returns the plan in s, with the flags that it was made with.
 func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*measure.Plan, error) {
 	err := setFlags(flags, s.Plan.Flags, func(name, was, is string) error {
 		return usage("rank 0 has --%s %q, this one %q: give all ranks the same flags", name, was, is)

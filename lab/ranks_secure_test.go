@@ -30,8 +30,8 @@ func meetingPlace(t *testing.T) (url string) {
 	return "redis://ranks:" + word + "@" + at
 }
 
-// wordless fails t if the password is in a file below dir, or in what was said.
-func wordless(t *testing.T, dir string, said ...string) {
+// requireNoPassword fails t if the password is in a file below dir, or in the output.
+func requireNoPassword(t *testing.T, dir string, said ...string) {
 	t.Helper()
 	all := contents(t, dir)
 	if len(all) == 0 {
@@ -63,7 +63,7 @@ func TestRanksSecure(t *testing.T) {
 		for rank := range 3 {
 			once(t, filepath.Join(cmd.Dir, "run.ranks", fmt.Sprint(rank)), 2, 2)
 		}
-		wordless(t, cmd.Dir, stdout, stderr)
+		requireNoPassword(t, cmd.Dir, stdout, stderr)
 	})
 	t.Run("by hand", func(t *testing.T) {
 		for rank, p := range ranksAt(t, 2, url, "--locks", "redis-token", "--workers", "2", "--rounds", "2", "--duration", "50ms") {
@@ -76,7 +76,7 @@ func TestRanksSecure(t *testing.T) {
 			if !slices.ContainsFunc(m.Command, func(arg string) bool { return strings.Contains(arg, "://xxxxx@127.0.0.1:") }) {
 				t.Errorf("rank %d: the manifest has the command %q", rank, m.Command)
 			}
-			wordless(t, p.Dir, p.stderr.String())
+			requireNoPassword(t, p.Dir, p.stderr.String())
 		}
 	})
 }

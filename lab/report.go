@@ -32,23 +32,24 @@ const (
 const machinesDir = "machines"
 
 const reportHelp = `report draws an earlier run again: ` + reportName + `, and the same as ` + markdownName + ` with its
-charts as PNG files. Of several directories, such as the same run on several machines, it
-draws one report: each one's verdicts, every lock on every machine in one frame, and the
+charts as PNG files. From several directories, such as the same run on several machines, it
+draws one report: the recommendations of each, every lock on every machine in one frame, and the
 ratio of each machine to the first with its interval.
 
-Distributed locks are judged within the strongest class of guarantees that was seen: in
-failure scenarios of this run, of DIR/chaos, or of the runs that --chaos names. --require
+Distributed locks are judged within the strongest class of guarantees that the failure
+scenarios showed: of this run, of DIR/chaos, or of the runs that --chaos names. --require
 recommends only locks whose tested guarantees hold: failover (one holder, and not stuck,
 whichever server is lost), fencing (a resource that checks tokens takes no stale write),
 order (served in order of arrival) and recovery (free again after its holder or a waiter
 has died).
 
-For distributed locks it has the number of round trips in an acquisition and a handover,
+For distributed locks the report has the round trips of an acquisition and a handover,
 and with --rtt how long they take at that round trip. This rests on the results without
 --delay; results with delays are compared with their predictions.
 
-With --contenders it predicts their rate with more contenders. The time per handover is fitted to the points up to a tenth of the most workers; the other points
-show the error. It needs at least four such points, as --workers 5,10,20,50,500 has.
+With --contenders it predicts their rate with more contenders. The time per handover is
+fitted to the points up to a tenth of the most workers, and the other points show the error.
+The fit needs four points or more, such as those of --workers 5,10,20,50,500.
 
 With --strict any warning in the report that --accept does not name makes the exit
 status 3; the report is written all the same.`
@@ -59,7 +60,7 @@ const reportExamples = `  locklab report build/report
   locklab report runs/laptop runs/server --out both       several machines in one report
   locklab report runs/laptop --chaos runs/faults          with the outcomes of failure scenarios
   locklab report runs/laptop --require failover,fencing   only locks with these guarantees
-  locklab report runs/laptop --rtt 1.5ms,5ms              predicts distributed locks so far away
+  locklab report runs/laptop --rtt 1.5ms,5ms              predicts distributed locks at these round trips
   locklab report runs/many --contenders 10k               predicts more contenders
   locklab report build/report --strict --accept guest     fails if the run has another warning
   locklab report build/report --png pictures              each chart as a picture`
@@ -107,7 +108,7 @@ func (p *Program) reportCommand() *cobra.Command {
 	o.guarantees.flags(cmd)
 	o.guarantees.tableFlags(cmd)
 	o.guarantees.runFlags(cmd)
-	o.strictness.flags(cmd, "when the report is written", "machine or the run")
+	o.strictness.flags(cmd, "machine or the run")
 	return cmd
 }
 
@@ -204,7 +205,7 @@ func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*res
 		}
 		for _, other := range runs {
 			if sameDir(dir, other.Dir) {
-				return nil, usage("%s is given twice (also as %s): several runs must be different ones", dir, other.Dir)
+				return nil, usage("%s is given twice (also as %s): several runs must be different", dir, other.Dir)
 			}
 		}
 		runs = append(runs, run)

@@ -48,10 +48,10 @@ func (o *runOptions) resumed(flags *pflag.FlagSet) (*measure.Plan, error) {
 // recall sets the flags of the plan to those in m, or returns an error if a given one differs.
 func recall(f *pflag.FlagSet, dir string, m result.Manifest) error {
 	if m.Flags == nil {
-		return usage("the run in %s does not say how it was planned and cannot be resumed; choose another directory", dir)
+		return usage("the run in %s has no record of its flags and cannot be resumed; choose another directory", dir)
 	}
 	return setFlags(f, m.Flags, func(name, was, is string) error {
-		return usage("cannot go on with the run in %s: it was started with --%s %q, this is %q; leave the flag out, or choose another directory", dir, name, was, is)
+		return usage("cannot resume the run in %s: it was started with --%s %q, this is %q; leave the flag out, or choose another directory", dir, name, was, is)
 	})
 }
 
@@ -109,11 +109,11 @@ func (o runOptions) planAgain(m result.Manifest) (*measure.Plan, error) {
 // is skipped now, or p would not have measured a result.
 func goOn(p *measure.Plan, dir string, run *result.Run, skipped []result.Skip) error {
 	refuse := func(format string, args ...any) error {
-		return usage("cannot go on with the run in %s: "+format, append([]any{dir}, args...)...)
+		return usage("cannot resume the run in %s: "+format, append([]any{dir}, args...)...)
 	}
 	skipped = slices.DeleteFunc(slices.Clone(skipped), func(s result.Skip) bool { return slices.Contains(run.Manifest.Skipped, s) })
 	if len(skipped) > 0 {
-		return refuse("%s was measured then and is skipped now: %s", skipped[0].Name(), skipped[0].Reason)
+		return refuse("%s was measured before and is skipped now: %s", skipped[0].Name(), skipped[0].Reason)
 	}
 	if len(p.Cases) != run.Manifest.Cases {
 		return refuse("it has %s, the same flags now give %d", numfmt.Plural(run.Manifest.Cases, "case"), len(p.Cases))

@@ -147,7 +147,7 @@ func refusals(t *testing.T, home string) {
 		{"", func(m *result.Manifest) { m.Cases = 5 }, "5 cases"},
 		{"", func(m *result.Manifest) { m.Flags["workers"] = "2" }, "which it has measured"},
 		{"", func(m *result.Manifest) { m.Window++ }, "20ms"},
-		{"", func(m *result.Manifest) { m.Flags = nil }, "does not say how it was planned"},
+		{"", func(m *result.Manifest) { m.Flags = nil }, "has no record of its flags"},
 	} {
 		var m result.Manifest
 		requireNoError(t, json.Unmarshal([]byte(original), &m))

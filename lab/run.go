@@ -79,7 +79,7 @@ tools of HdrHistogram), manifest.json, and the report as index.html, details.htm
 report.md with its charts. Ctrl-C keeps the results and still writes the report;
 --resume --out DIR continues the run with its flags, also after a crash or a full disk.
 
-With --rate the loop is open: acquisitions are requested at times drawn before, and waits
+With --rate the loop is open: acquisitions are requested at times drawn in advance, and waits
 count from these times, so that a stall delays all later ones. --workers limits those under
 way. --rate auto first finds the saturation point of each lock: the load at which it falls
 behind, or p99 of the waits exceeds ten times the p99 without load. It measures at 0.1,
@@ -94,7 +94,7 @@ makes one run of the rounds that all ranks kept.
 
 --budget takes as many rounds as fit, up to 50, with windows of 100ms. If fewer than 8
 fit, the windows become shorter, down to 20ms, and then the rounds fewer, down to 6. If 50
-rounds leave time over, the windows become longer, up to 1s. With --rounds or --duration
+rounds leave time, the windows become longer, up to 1s. With --rounds or --duration
 it chooses the other. --hardware and --chaos add their time.`
 
 const runExamples = `  locklab run                                       one lock for each idea, two minutes
@@ -104,7 +104,7 @@ const runExamples = `  locklab run                                       one loc
   locklab run --locks local --hold 0,1us-exp --pin none,cpu --budget 10m
   locklab run --locks mcs,sync-mutex --section work,lines:16,map,lru,log
   locklab run --locks redis-queue --workers 64 --rate closed,500/s,1k/s,2k/s
-  locklab run --locks sync-mutex,mcs --rate closed,auto    up to which load each goes
+  locklab run --locks sync-mutex,mcs --rate closed,auto    finds the saturation point of each
   locklab run --locks redis-queue,zk-handoff --ranks 4 --spawn
   locklab run --out DIR --resume                    continue an interrupted run`
 

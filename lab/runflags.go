@@ -11,8 +11,8 @@ import (
 
 func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' takes away; default is one lock for each idea, those for readers and writers with 90 % reads")
-	f.Var(list(&o.workers, parseCount), "workers", "workers that contend (default 1,2,4 … 8 per processor; distributed 1,2,8,16,64; in the default choice 1, one and 8 per processor; distributed 1,16)")
+	f.StringVar(&o.locks, "locks", defaultLocks, "locks, families, statuses or regular expressions; a leading '-' removes matches; default is one lock for each idea, readers-writer locks with 90 % reads")
+	f.Var(list(&o.workers, parseCount), "workers", "workers that contend (default 1,2,4 … 8 per processor; distributed 1,2,8,16,64; for the default locks 1, one per processor, 8 per processor; distributed 1,16)")
 	f.Var(list(&o.clients, parseCount), "clients", "connections or sessions that the workers of distributed locks share (default one each)")
 	f.Var(list(&o.hold, set[harness.Span]), "hold", "time inside the section: 100ns, 100ns-exp, or 100ns*99+50us for 50us once in a hundred (default 100ns; distributed 0)")
 	f.Var(list(&o.section, set[harness.Section]), "section", "data that the holder of a local lock changes, in addition to --hold: work (none), lines:N, map, lru, log (default work)")
@@ -20,7 +20,7 @@ func (o *runOptions) axisFlags(cmd *cobra.Command) {
 	f.Var(list(&o.wait, parseName(harness.WaitPolicies)), "wait", "how waiters of locks that claim a wait policy wait: adaptive, spin, pause, yield, sched-yield, park (default adaptive)")
 	f.Var(list(&o.pin, parseName(harness.Pins)), "pin", "binding of workers: none, thread, cpu (default none)")
 	f.Var(list(&o.gomaxprocs, parseCount), "gomaxprocs", "processors the Go scheduler uses (default: its own choice)")
-	f.Var(list(&o.reads, parsePercent), "read", "acquisitions in a hundred that only read, such as 90 (default 0)")
+	f.Var(list(&o.reads, parsePercent), "read", "percentage of acquisitions that only read, such as 90 (default 0)")
 	f.Var(list(&o.spread, parseCount), "spread", "locks over which the workers spread, each acquisition at random (default 1)")
 	f.Var(list(&o.gc, parseSwitch), "gc", "garbage collection in the window: off, on (default off)")
 	f.Var(list(&o.servers, parseServers), "servers", "servers of a distributed lock: a ZooKeeper ensemble, a Redis primary with replicas, such as 1,3 (default 1)")

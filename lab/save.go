@@ -73,7 +73,7 @@ func interruptible(ctx context.Context, stderr io.Writer, what string, work func
 	case err := <-done:
 		return err
 	case <-ctx.Done():
-		fmt.Fprintf(stderr, "interrupted: %s is not written, or not whole\n", what)
+		fmt.Fprintf(stderr, "interrupted: %s is not written, or incomplete\n", what)
 		files.close()
 		return errInterrupted
 	}

@@ -24,9 +24,9 @@ func TestSeek(t *testing.T) {
 	skipIfShort(t)
 	apart(t)
 	const rounds = 3
-	cmd, said, before := sought(t, rounds)
+	cmd, said, before := startSearch(t, rounds)
 	for n := 0; n < 4 && (len(before.Saturations) != 1 || len(before.Saturations[0].Rates) == 0); n++ { // a busy machine may find none
-		cmd, said, before = sought(t, rounds)
+		cmd, said, before = startSearch(t, rounds)
 	}
 	dir := filepath.Join(cmd.Dir, "run")
 	if n := len(before.Saturations); n != 1 || before.Saturations[0].Missing != "" {
@@ -52,7 +52,7 @@ func TestSeek(t *testing.T) {
 	requireContains(t, readFile(t, filepath.Join(dir, detailsName)), "saturation point") // or why a busy machine gives none
 }
 
-func sought(t *testing.T, rounds int) (cmd *exec.Cmd, said string, m result.Manifest) {
+func startSearch(t *testing.T, rounds int) (cmd *exec.Cmd, said string, m result.Manifest) {
 	t.Helper()
 	cmd = locklab(t, "run", "--locks", "sync-mutex", "--hold", "50us", "--rate", "closed,auto", "--workers", "4", "--rounds", strconv.Itoa(rounds), "--duration", "40ms", "--seed", "5", "--out", "run")
 	said, _ = interruptAfter(t, cmd, 2, measuredLine, os.Interrupt)
@@ -106,7 +106,7 @@ func TestSeekWords(t *testing.T) {
 		want string
 	}{
 		{func() {}, "saturation point of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s p99 of the waits exceeds 10 times the unloaded p99, 1.25 ms at 170/s; measured at 180/s, 1.8k/s"},
-		{func() { k.Rule = result.LimitGranted }, "saturation point of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s it falls behind: it grants less than 95 % of what is asked for; measured at 180/s, 1.8k/s"},
+		{func() { k.Rule = result.LimitGranted }, "saturation point of lock=x/workers=64/hold=0s/rate=auto: between 1.7k/s and 1.9k/s it falls behind: it grants less than 95 % of the requests; measured at 180/s, 1.8k/s"},
 		{func() { k.Missing, k.Rates = "was not acquired once", nil }, "no saturation point of lock=x/workers=64/hold=0s/rate=auto: it was not acquired once"},
 	} {
 		step.edit()

@@ -54,7 +54,7 @@ holder, and of handovers that stay on the socket. A figure is the median of seve
 The same seed gives the same figures. Ctrl-C keeps the finished cases.
 
 The model needs a build of this program with other tags, in which atomic operations call
-it. The usual build checks the flags and prints the command of the go command that runs it.`
+it. The usual build checks the flags and prints the go command that runs it.`
 
 const simulateTags = "systematic,simulate" // of the build that simulates
 

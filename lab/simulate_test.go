@@ -42,7 +42,7 @@ func TestSimulateUsage(t *testing.T) {
 		{"--machine " + damaged, "damaged.json: simulate: machine: "},
 		{"--machine " + dir, dir},
 		{"--machine skylake-24 --into " + dir, dir},
-		{"", "which machine?"},
+		{"", "no machine"},
 		{"--machine nosuch", "skylake-8x32"},
 		{"--machine nosuch.json", "nosuch.json"},
 		{"--machine skylake-24 --workers 49", "49 workers, and skylake-24 has 48 hardware threads"},

@@ -18,7 +18,7 @@ func modelled(name string) (*simulate.Machine, error) {
 	read := simulate.Named
 	switch {
 	case name == "":
-		return nil, usage("which machine? give --machine NAME, of --list, or a file")
+		return nil, usage("no machine: give --machine with a name of --list, or a file")
 	case strings.ContainsAny(name, "/\\") || strings.HasSuffix(name, ".json"):
 		read = simulate.Load
 	}

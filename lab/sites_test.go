@@ -169,7 +169,7 @@ func TestConditionsAreRefused(t *testing.T) {
 		{"LOCKLAB_REDIS", "127.0.0.1:1", optionsOf(t, "--locks=redis-queue --tls=on"), "--servers, --durable and --tls is for servers"},
 		{"LOCKLAB_ZOOKEEPER", "127.0.0.1:1", optionsOf(t, "--locks=zk-fair --servers=3"), "another setup of a user's server: LOCKLAB_ZOOKEEPER"},
 		{"", "", optionsOf(t, "--locks=zk-fair --servers=1,3,5,7 --durable=off,on --tls=off,on"), "take 64 servers at a time, and a run may have 40"},
-		{"", "", optionsOf(t, "--locks=redis-redlock --servers=5"), "kept by 3 independent servers, not by 5"},
+		{"", "", optionsOf(t, "--locks=redis-redlock --servers=5"), "it uses 3 independent servers, not 5"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
 			for _, env := range []string{"LOCKLAB_REDIS", "LOCKLAB_ZOOKEEPER"} {
@@ -192,7 +192,7 @@ func TestSkipConditions(t *testing.T) {
 	o := optionsOf(t, "--locks=redis-queue,redis-redlock --workers=2 --servers=1,3,5")
 	p := planned(t, o)
 	skipped := site.Drop(p, func(c measure.Case) string { return c.Lock.Traits.Misfit(c.Workload) })
-	want := []result.Skip{{Lock: "redis-redlock", Reason: "it is kept by 3 independent servers, not by 5", Conditions: "servers=5"}}
+	want := []result.Skip{{Lock: "redis-redlock", Reason: "it uses 3 independent servers, not 5", Conditions: "servers=5"}}
 	if !slices.Equal(skipped, want) || len(p.Cases) != 5 {
 		t.Errorf("skipped %+v, and %d cases are left", skipped, len(p.Cases))
 	}

@@ -146,7 +146,7 @@ func untilEnded(all []*child.Process, stderr io.Writer) (statuses []error) {
 		select {
 		case <-p.Done():
 		case <-late:
-			fmt.Fprintf(stderr, "rank %d has not ended %v after another failed, and is ended\n", rank, lossTime)
+			fmt.Fprintf(stderr, "rank %d was still running %v after another failed, and is killed\n", rank, lossTime)
 			p.Kill()
 		}
 		statuses = append(statuses, p.Err())

@@ -28,7 +28,7 @@ func (s *store) flags(f *pflag.FlagSet, without string) {
 	f.StringVarP(&s.out, "out", "o", "", "directory to write (default: "+without+")")
 	f.BoolVar(&s.resume, "resume", false, "continue an interrupted command in that directory")
 	f.BoolVar(&s.replace, "replace", false, "move an earlier run in that directory to DIR.previous")
-	s.hint = "; add --resume to go on"
+	s.hint = "; add --resume to continue"
 }
 
 func (s *store) check() error {
@@ -81,11 +81,11 @@ func (s *store) keep(ctx context.Context, m result.Manifest, stdout, stderr io.W
 		return err
 	}
 	err = work(earlier)
-	left := "only what was finished by then is shown"
+	left := "only finished results are shown"
 	if s.file != nil {
 		err = errors.Join(err, finish(s.file, err != nil || ctx.Err() != nil), reportRun(io.Discard, s.out, guarding{}))
 		fmt.Fprintln(stdout, reportLine(filepath.Join(s.out, reportName)))
-		left = s.out + " holds what was finished" + s.hint
+		left = s.out + " has the finished results" + s.hint
 	}
 	if ctx.Err() == nil {
 		return err

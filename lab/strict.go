@@ -17,9 +17,9 @@ type strictness struct {
 	accept []string // kinds of warnings
 }
 
-func (s *strictness) flags(cmd *cobra.Command, when, what string) {
+func (s *strictness) flags(cmd *cobra.Command, what string) {
 	f := cmd.Flags()
-	f.BoolVar(&s.strict, "strict", false, "exit with status 3 if there is a warning about the "+what+"; "+when)
+	f.BoolVar(&s.strict, "strict", false, "exit with status 3, after the output, if there is a warning about the "+what)
 	f.StringSliceVar(&s.accept, "accept", nil, "kinds of warnings that --strict lets pass, such as guest,clock-step")
 }
 
@@ -30,7 +30,7 @@ func (s *strictness) validate(kinds []string) error {
 		}
 	}
 	if len(s.accept) > 0 && !s.strict {
-		return usage("--accept says what --strict lets pass: give both")
+		return usage("--accept needs --strict: give both")
 	}
 	return nil
 }

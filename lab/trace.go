@@ -27,7 +27,7 @@ the order, not the speed of the lock.`,
 		Example: `  locklab trace zk-fair
   locklab trace zk-herd --clients 4 --hold 10ms
   locklab trace redis-poll --json`,
-		Args: needs(1, 1, "trace tells of one lock, such as zk-fair"),
+		Args: needs(1, 1, "trace needs one lock, such as zk-fair"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			t, err := p.trace(cmd.Context(), args[0], clients, hold)
 			switch {
@@ -55,13 +55,13 @@ func (p *Program) trace(ctx context.Context, name string, clients int, hold time
 	v := locks[0]
 	switch {
 	case len(locks) > 1:
-		return nil, usage("%q is %d locks: trace tells of one", name, len(locks))
+		return nil, usage("%q matches %d locks: trace needs one", name, len(locks))
 	case v.Remote == nil:
-		return nil, usage("%s is kept in memory and sends no messages: trace tells of distributed locks ('%s list remote')", v.Name, p.Name)
+		return nil, usage("%s is local and sends no messages: trace needs a distributed lock ('%s list remote')", v.Name, p.Name)
 	case v.Unavailable != "":
 		return nil, usage("%s: %s", v.Name, v.Unavailable)
 	case v.Traits.Servers > 1:
-		return nil, usage("%s talks to %d servers: trace listens to one", v.Name, v.Traits.Servers)
+		return nil, usage("%s uses %d servers: trace needs a lock on one", v.Name, v.Traits.Servers)
 	}
 	srv, err := backend.Start(ctx, v.Traits.Needs)
 	if errors.Is(err, harness.ErrUnavailable) {
@@ -73,7 +73,7 @@ func (p *Program) trace(ctx context.Context, name string, clients int, hold time
 	defer srv.Stop() // a server that cannot be stopped dies with this process
 	at := srv.Endpoint()
 	if at.TLS != nil {
-		return nil, usage("trace cannot read what is sent over TLS: give it a server without")
+		return nil, usage("trace cannot read TLS: give it a server without TLS")
 	}
 	t, err := trace.Record(ctx, v, at, clients, hold)
 	if err != nil {

@@ -18,7 +18,7 @@ func (o runOptions) unheeded(p *measure.Plan) (lines []string) {
 		}
 	}
 	if o.wait != nil {
-		say("not varied by --wait, because they wait in a way of their own", func(v *harness.Variant) bool { return !followsWait(v) })
+		say("not varied by --wait, because they have their own way to wait", func(v *harness.Variant) bool { return !followsWait(v) })
 	}
 	if o.section != nil {
 		say("not varied by --section, because workers of a distributed lock share no memory", func(v *harness.Variant) bool { return v.Local == nil })

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A Lease is one acquisition of a lock: of what a library says of it, what is needed here.
+// A Lease is one acquisition of a lock, with the methods that this package needs.
 type Lease interface {
 	Unlock(ctx context.Context) error // works under a cancelled ctx
 	Done() <-chan struct{}            // closed when the lock is released or may be lost
@@ -17,7 +17,7 @@ type Lease interface {
 
 // Do calls f while it holds the lock that lock takes. The context of f ends
 // with ctx, and when the lock is lost; its cause is then Lease.Err. Do returns
-// what went wrong, in f and in releasing the lock. A ctx that is nil does not end.
+// the errors of f and of the release. A ctx that is nil does not end.
 func Do[L Lease](ctx context.Context, lock func(context.Context) (L, error), f func(context.Context, L) error) (err error) {
 	ctx = Given(ctx)
 	l, err := lock(ctx)
@@ -71,8 +71,8 @@ func Elect[L Lease](ctx context.Context, lock func(context.Context) (L, error), 
 	}
 }
 
-// Locker returns a sync.Locker that takes its leases by lock. Its methods panic where lock and
-// Unlock return an error; Unlock of a Locker that is not locked panics with notHeld.
+// Locker returns a sync.Locker that takes its leases by lock. Its methods panic if lock or
+// Unlock returns an error; Unlock of a Locker that is not locked panics with notHeld.
 func Locker[L Lease](lock func(context.Context) (L, error), notHeld error) sync.Locker {
 	return &locker[L]{lock: lock, notHeld: notHeld}
 }
@@ -123,7 +123,7 @@ const grace = 100 * time.Millisecond
 // Await runs acquire, which client libraries may block for long, in a goroutine
 // that spawn starts, and waits for it until ctx has ended and a moment more has
 // passed. A lease that comes later is handed to drop. spawn returns false if
-// it starts nothing any more; the error is then closed.
+// it no longer starts goroutines; the error is then closed.
 func Await[L any](ctx context.Context, spawn func(func()) bool, closed error, acquire func() (L, error), drop func(L)) (l L, err error) {
 	if err := ctx.Err(); err != nil {
 		return l, err

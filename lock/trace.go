@@ -41,7 +41,7 @@ type Trace struct {
 // SentInfo is a request about the lock Name. Op is "acquire", "release" or "force".
 type SentInfo struct{ Name, Op string }
 
-// AnsweredInfo is the result of a request after Took.
+// AnsweredInfo is the result of a request, Took after it was sent.
 type AnsweredInfo struct {
 	Name, Op string
 	Took     time.Duration
@@ -104,14 +104,14 @@ type RenewedInfo struct {
 	Until time.Time
 }
 
-// RenewalFailedInfo is a renewal that has failed, with so much of the lease left.
+// RenewalFailedInfo is a renewal that has failed. Left is the rest of the lease.
 type RenewalFailedInfo struct {
 	Name string
 	Err  error
 	Left time.Duration
 }
 
-// ReleasedInfo is an Unlock of a lease that Lock had returned so long ago.
+// ReleasedInfo is an Unlock of a lease. Held is the time since Lock returned it.
 type ReleasedInfo struct {
 	Name  string
 	Token uint64
@@ -164,28 +164,28 @@ func (t *Trace) And(next *Trace) *Trace {
 
 func both[E any](f, g func(E)) func(E) {
 	return func(e E) {
-		Tell(f, e)
-		Tell(g, e)
+		Notify(f, e)
+		Notify(g, e)
 	}
 }
 
-// Tell calls f, if it is not nil.
-func Tell[E any](f func(E), e E) {
+// Notify calls f, if it is not nil.
+func Notify[E any](f func(E), e E) {
 	if f != nil {
 		f(e)
 	}
 }
 
-// TellQueued reports the beginning of a wait to t, which may be nil.
-func (t *Trace) TellQueued(name string, ahead int) {
+// NotifyQueued reports the beginning of a wait to t, which may be nil.
+func (t *Trace) NotifyQueued(name string, ahead int) {
 	if t != nil {
-		Tell(t.Queued, QueuedInfo{name, ahead})
+		Notify(t.Queued, QueuedInfo{name, ahead})
 	}
 }
 
-// TellWoken reports the end of a wait to t, which may be nil, unless why is "".
-func (t *Trace) TellWoken(name string, why Wake) {
+// NotifyWoken reports the end of a wait to t, which may be nil, unless why is "".
+func (t *Trace) NotifyWoken(name string, why Wake) {
 	if t != nil && why != "" {
-		Tell(t.Woken, WokenInfo{name, why})
+		Notify(t.Woken, WokenInfo{name, why})
 	}
 }

@@ -13,7 +13,7 @@ import (
 //
 // It keeps strict order with any number of goroutines: the next owner need not be running,
 // since the release wakes it. In return, each acquisition under contention is a switch of
-// goroutines, some 0.3 µs, however short the critical section. A switch of threads takes a
+// goroutines, about 0.3 µs, however short the critical section. A switch of threads takes a
 // hundred times as long. Without contention it costs a swap and a compare-and-swap.
 //
 // # Memory ordering

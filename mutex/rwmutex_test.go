@@ -84,7 +84,7 @@ func TestRWMutexContexts(t *testing.T) {
 	}
 }
 
-// rwModel is the state that an RWMutex guards, and what its users expect of it.
+// rwModel is the state that an RWMutex guards, and the expectations of its users.
 type rwModel struct {
 	l       mutex.RWMutex
 	count   int // guarded by l

@@ -114,7 +114,7 @@ func TestCuratorInterrupted(t *testing.T) {
 }
 
 type interruptStage struct {
-	look         *onlooker
+	look         *observer
 	proxy        *faultproxy.Proxy
 	late         harness.Remote
 	holds, waits harness.Session
@@ -126,7 +126,7 @@ func newInterruptStage(t *testing.T, at harness.Endpoint) *interruptStage {
 	p, err := faultproxy.New(at.Addrs[0][0], faultproxy.ZooKeeper, faultproxy.Options{})
 	requireNoError(t, err)
 	t.Cleanup(func() { p.Close() })
-	s := &interruptStage{look: newOnlooker(t, at, "/locklab/"+key), proxy: p}
+	s := &interruptStage{look: newObserver(t, at, "/locklab/"+key), proxy: p}
 	_, s.holds = joinAt(t, v, at, key)
 	at.Addrs = [][]string{{p.Addr()}}
 	s.late, s.waits = joinAt(t, v, at, key)

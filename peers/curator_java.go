@@ -187,7 +187,7 @@ func (j *javaProcess) greet(hello string) error {
 	var java, host, port string
 	_, err := fmt.Sscanf(hello, "HELLO peer=curator version=%s java=%s addr=%s port=%s", &j.version, &java, &host, &port)
 	if err != nil {
-		return fmt.Errorf("it says %q, want HELLO and where it listens", strings.TrimSpace(hello))
+		return fmt.Errorf("it printed %q, want HELLO and its address", strings.TrimSpace(hello))
 	}
 	j.addr = net.JoinHostPort(host, port)
 	return nil

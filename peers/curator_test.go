@@ -257,7 +257,7 @@ func workerLeavesWaiting(t *testing.T, s *javaStage) {
 
 // foreignHand: a removed node is not noticed. If that changes, change the documentation.
 func foreignHand(t *testing.T, s *javaStage) {
-	look := newOnlooker(t, s.at, "/locklab/"+s.key)
+	look := newObserver(t, s.at, "/locklab/"+s.key)
 	names, _, err := look.conn.Children(look.path)
 	if err != nil || len(names) != 1 {
 		t.Fatalf("tickets %q, %v, want one", names, err)
@@ -311,7 +311,7 @@ func TestCuratorCredentials(t *testing.T) {
 	newJavaStage(t, at).close(t) // makes the parents, for all clients
 	at.Username, at.Password = "locklab", "se cret&=%"
 	s := newJavaStage(t, at)
-	look := newOnlooker(t, at, "/locklab/"+s.key)
+	look := newObserver(t, at, "/locklab/"+s.key)
 	names, _, err := look.conn.Children(look.path)
 	if err != nil || len(names) != 1 {
 		t.Fatalf("tickets %q, %v, want one", names, err)

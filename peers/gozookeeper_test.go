@@ -33,7 +33,7 @@ func TestGoZooKeeper(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			leaktest.All(t)
 			key := newKey()
-			look := newOnlooker(t, at, "/locklab/"+key)
+			look := newObserver(t, at, "/locklab/"+key)
 			s := &stage{path: look.path, see: look.conn}
 			s.remote, s.session = joinAt(t, variant("go-zookeeper-lock"), at, key)
 			run(t, s)

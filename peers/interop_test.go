@@ -101,7 +101,7 @@ func contend(t *testing.T, at harness.Endpoint, vs []*harness.Variant, reads fun
 	g, err := gather(ctx, at, key, vs)
 	defer g.close()
 	requireNoError(t, err)
-	look := newOnlooker(t, at, "/locklab/"+key)
+	look := newObserver(t, at, "/locklab/"+key)
 	g.inside, g.reads = look.enter, reads
 	var left atomic.Int64
 	left.Store(total)
@@ -124,9 +124,9 @@ func contend(t *testing.T, at harness.Endpoint, vs []*harness.Variant, reads fun
 	t.Logf("%d workers, %.0f turns per second, %d of %d by readers", len(vs), rate, look.reads.Load(), total)
 }
 
-// An onlooker is notified of all holders of one lock. For a writer it lists the queue: the
+// An observer is notified of all holders of one lock. For a writer it lists the queue: the
 // least ticket is the holder's, and rises, unless a waiter was passed over.
-type onlooker struct {
+type observer struct {
 	conn    *wirezk.Conn
 	path    string
 	writing atomic.Bool
@@ -138,16 +138,16 @@ type onlooker struct {
 	last  int64 // ticket
 }
 
-func newOnlooker(t *testing.T, at harness.Endpoint, path string) *onlooker {
+func newObserver(t *testing.T, at harness.Endpoint, path string) *observer {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	conn, err := wirezk.Connect(ctx, at, wirezk.Options{})
 	requireNoError(t, err)
 	t.Cleanup(conn.Close)
-	return &onlooker{conn: conn, path: path, last: -1}
+	return &observer{conn: conn, path: path, last: -1}
 }
 
-func (o *onlooker) enter(i int, read bool) (leave func(), err error) {
+func (o *observer) enter(i int, read bool) (leave func(), err error) {
 	if read {
 		o.reads.Add(1)
 		o.reading.Add(1)
@@ -165,7 +165,7 @@ func (o *onlooker) enter(i int, read bool) (leave func(), err error) {
 	return func() { o.writing.Store(false) }, errors.Join(err, o.look(i))
 }
 
-func (o *onlooker) look(i int) error {
+func (o *observer) look(i int) error {
 	names, _, err := o.conn.Children(o.path)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (o *onlooker) look(i int) error {
 	return o.next(i, least)
 }
 
-func (o *onlooker) next(i int, ticket int64) error {
+func (o *observer) next(i int, ticket int64) error {
 	if ticket <= o.last {
 		return fmt.Errorf("at turn %d, of worker %d, ticket %d is the first in the queue after ticket %d was: a waiter was passed over", o.turns, i, ticket, o.last)
 	}
@@ -209,9 +209,9 @@ func leastTicket(names []string) (int64, error) {
 	return least, nil
 }
 
-// TestOnlookerRejects: the onlooker detects locks with different orders.
-func TestOnlookerRejects(t *testing.T) {
-	o := &onlooker{last: -1}
+// TestObserverRejects: the observer detects locks with different orders.
+func TestObserverRejects(t *testing.T) {
+	o := &observer{last: -1}
 	for _, c := range []struct {
 		names []string // at one turn
 		ok    bool
@@ -245,7 +245,7 @@ func TestInteropRejects(t *testing.T) {
 	g, err := gather(ctx, at, key, []*harness.Variant{variant("curator-mutex"), variant("curator-mutex")})
 	defer g.close()
 	requireNoError(t, err)
-	look := newOnlooker(t, at, "/locklab/"+key)
+	look := newObserver(t, at, "/locklab/"+key)
 	g.inside = func(int, bool) (func(), error) { // deletes all tickets, including the holder's
 		leave := func() {}
 		names, _, err := look.conn.Children(look.path)

@@ -35,7 +35,7 @@ func TestRueidislockLosesWakeups(t *testing.T) {
 		v := variant("rueidislock")
 		const trials = 200 // on two processors 1 to 15 were enough
 		for trial := range trials {
-			switch asleep, err := oversleep(t.Context(), v, at, see); {
+			switch asleep, err := countSleepers(t.Context(), v, at, see); {
 			case err != nil:
 				t.Fatal(err)
 			case asleep > 0:
@@ -48,7 +48,7 @@ func TestRueidislockLosesWakeups(t *testing.T) {
 	for _, v := range []*harness.Variant{variant("rueidislock-majority"), variant("rueidislock-poll"), variant("redis-queue")} {
 		t.Run(v.Name, func(t *testing.T) {
 			for range 2 {
-				if asleep, err := oversleep(t.Context(), v, at, see); asleep > 0 || err != nil {
+				if asleep, err := countSleepers(t.Context(), v, at, see); asleep > 0 || err != nil {
 					t.Errorf("%d waiters sleep although the lock is free; %v", asleep, err)
 				}
 			}
@@ -77,8 +77,8 @@ func shareProcessors() (stop func()) {
 
 const oversleepers = 8
 
-// oversleep returns how many contending workers wait for a lock that is free for a second.
-func oversleep(ctx context.Context, v *harness.Variant, at harness.Endpoint, see *redis.Client) (asleep int, err error) {
+// countSleepers returns how many contending workers wait for a lock that is free for a second.
+func countSleepers(ctx context.Context, v *harness.Variant, at harness.Endpoint, see *redis.Client) (asleep int, err error) {
 	ctx, wake := context.WithCancel(ctx)
 	key := "peers-test-" + rand.Text()
 	var clients []harness.Remote

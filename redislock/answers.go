@@ -37,7 +37,7 @@ const (
 	rights      = "the rights that a user needs stand in the package comment of redislock"
 	credentials = "set Username and Password in the options of the client library"
 	memory      = "give the server more memory: locks need its policy noeviction"
-	primary     = "connect to the primary, by redis.NewFailoverClient if Sentinel knows it"
+	primary     = "connect to the primary, by redis.NewFailoverClient if Sentinel monitors it"
 	otherName   = "the name is in use, by a lock of another kind or something else"
 )
 
@@ -280,12 +280,12 @@ func (a *attempts) run(ctx context.Context, ask func() (*Lease, time.Duration, e
 			a.doubt = false
 			a.over()
 			if !queued {
-				trace.TellQueued(a.name, -1)
+				trace.NotifyQueued(a.name, -1)
 			}
 			queued = true
 			var why lock.Wake
 			if why, end = wait(ctx, n, left); end == nil {
-				trace.TellWoken(a.name, why)
+				trace.NotifyWoken(a.name, why)
 			}
 		default:
 			pause, over := a.failed(ctx, err)

@@ -98,7 +98,7 @@ func (m *Cohort) traced(ctx context.Context, take func(context.Context) (*Lease,
 	}
 	ctx = m.c.traced(ctx)
 	if t := lock.TraceOf(ctx); t != nil {
-		defer func(began time.Time) { tellOutcome(t, m.name, began, l, err) }(time.Now())
+		defer func(began time.Time) { notifyOutcome(t, m.name, began, l, err) }(time.Now())
 	}
 	return take(ctx)
 }
@@ -112,7 +112,7 @@ func (m *Cohort) stand(ctx context.Context) (*Lease, error) {
 	for {
 		w, ahead := m.turns.Join(m.start)
 		if ahead >= 0 {
-			lock.TraceOf(ctx).TellQueued(m.name, ahead)
+			lock.TraceOf(ctx).NotifyQueued(m.name, ahead)
 		}
 		t, served := m.turns.Await(ctx, m.c.serving, w)
 		switch {

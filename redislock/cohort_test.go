@@ -22,8 +22,8 @@ func TestCohort(t *testing.T) {
 	})
 }
 
-// stroll lets n goroutines take a lock that often each, and calls inside with each lease.
-func stroll(t *testing.T, m redislock.Lockable, n, times int, inside func(l *redislock.Lease)) {
+// lockRepeatedly lets n goroutines take a lock that often each, and calls inside with each lease.
+func lockRepeatedly(t *testing.T, m redislock.Lockable, n, times int, inside func(l *redislock.Lease)) {
 	var wg sync.WaitGroup
 	for range n {
 		wg.Go(func() {
@@ -52,7 +52,7 @@ func cohortRequests(t *testing.T, at harness.Endpoint) {
 	unlock(t, lock(t, m)) // the server may not have the scripts yet
 	before := c.Counts()
 	var last uint64 // guarded by the lock
-	stroll(t, m, workers, each, func(l *redislock.Lease) {
+	lockRepeatedly(t, m, workers, each, func(l *redislock.Lease) {
 		if l.Token() <= last {
 			t.Errorf("token %d after %d", l.Token(), last)
 		}
@@ -76,7 +76,7 @@ func cohortProcesses(t *testing.T, at harness.Endpoint) {
 	for p := range 2 {
 		m := newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{Handovers: inARow - 1})
 		wg.Go(func() {
-			stroll(t, m, 3, 40, func(l *redislock.Lease) {
+			lockRepeatedly(t, m, 3, 40, func(l *redislock.Lease) {
 				mu.Lock()
 				defer mu.Unlock()
 				if l.Token() <= last {

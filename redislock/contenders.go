@@ -43,7 +43,7 @@ func (m *queue) Holders(ctx context.Context) ([]Contender, error) {
 }
 
 // Waiters returns the waiters in the order of service, in one request. It includes a dead
-// waiter until its turn would come, and of a [Cohort] the processes.
+// waiter until its turn would come. For a [Cohort] they are processes.
 func (m *queue) Waiters(ctx context.Context) ([]Contender, error) {
 	if m.err != nil {
 		return nil, m.err

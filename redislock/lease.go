@@ -38,7 +38,7 @@ type Lease struct {
 	ending
 }
 
-// told is what a lease reports to a trace.
+// told are the reports of a lease to a trace.
 type told struct {
 	trace *Trace    // of the Lock that has returned it, or nil
 	since time.Time // when that Lock returned, if there is a trace
@@ -192,7 +192,7 @@ func (l *Lease) finish(cause error) time.Time {
 // Unlock releases the lock with one request, whether or not ctx has ended. When Unlock is
 // called, the lease is over: Done is closed, Err is not nil, and the deadline is past.
 //
-// While the server is unreachable or refuses temporarily (it loads its data, say), Unlock
+// While the server is unreachable or refuses temporarily (for example, it loads), Unlock
 // repeats the request for two seconds, after one second on a new connection. Then its error
 // wraps ErrUnanswered. The error wraps ErrNotHeld if the lock was lost, may have been lost
 // before the server answered, or has been released. After any error the client continues in
@@ -276,7 +276,7 @@ var errGone = errors.New("its key was gone or another holder's")
 func (l *Lease) lose(err error) {
 	err = fmt.Errorf("%w: %w", ErrLost, err)
 	if context.Cause(l.alive) == ErrReleased && l.failure.CompareAndSwap(nil, &err) && l.trace != nil {
-		lock.Tell(l.trace.Lost, lock.LostInfo{Name: l.name, Token: l.token, Err: err})
+		lock.Notify(l.trace.Lost, lock.LostInfo{Name: l.name, Token: l.token, Err: err})
 	}
 }
 

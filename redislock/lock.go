@@ -92,7 +92,7 @@ func (o Options) withDefaults(name string) (Options, error) {
 	case len(name) > maxName:
 		return o, fmt.Errorf("%w: the name of the lock has %d bytes, more than %d", ErrUsage, len(name), maxName)
 	case companionName.MatchString(name):
-		return o, fmt.Errorf("%w: the lock is called %.80q: what ends with %s is the name of a key that belongs to another lock", ErrUsage, name, companionName.FindString(name))
+		return o, fmt.Errorf("%w: the lock is called %.80q: a name that ends with %s is a key of another lock", ErrUsage, name, companionName.FindString(name))
 	case o.TTL < minLease:
 		return o, fmt.Errorf("%w: a lease of %v: want at least %v", ErrUsage, o.TTL, minLease)
 	case o.TTL > maxLease:
@@ -100,7 +100,7 @@ func (o Options) withDefaults(name string) (Options, error) {
 	case o.HandoffTimeout < minLease:
 		return o, fmt.Errorf("%w: a grant timeout of %v: want at least %v", ErrUsage, o.HandoffTimeout, minLease)
 	case o.Margin < 0 || o.Margin >= o.TTL-drift(o.TTL):
-		return o, fmt.Errorf("%w: a margin of %v: want more than 0, and less than the lease of %v but for what clocks may differ by, %v",
+		return o, fmt.Errorf("%w: a margin of %v: want more than 0, and less than the lease of %v minus the clock drift of %v",
 			ErrUsage, o.Margin, o.TTL, drift(o.TTL))
 	case o.Outage < 0:
 		return o, fmt.Errorf("%w: an outage of %v: want more than 0, or 0 for %v", ErrUsage, o.Outage, DefaultOutage)
@@ -163,7 +163,7 @@ func Elect(ctx context.Context, m Lockable, lead func(ctx context.Context, l *Le
 // Locker returns m as a sync.Locker that panics if Lock or Unlock fails. Prefer Lock or Do.
 func Locker(m Lockable) sync.Locker { return lock.Locker(m.Lock, ErrNotHeld) }
 
-// A base is what all locks have: a name on a server, and options.
+// A base has the common parts of all locks: a name on a server, and options.
 type base struct {
 	c    *Client
 	name string
@@ -205,7 +205,7 @@ func (c *Client) await(ctx context.Context, name string, wait time.Duration, acq
 	ctx, stop := bounded(ctx, wait)
 	defer stop()
 	if t := lock.TraceOf(ctx); t != nil {
-		defer func(began time.Time) { tellOutcome(t, name, began, l, err) }(time.Now())
+		defer func(began time.Time) { notifyOutcome(t, name, began, l, err) }(time.Now())
 	}
 	abandon := func(l *Lease) { _ = l.discard(ctx) }
 	for {

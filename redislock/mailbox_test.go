@@ -17,7 +17,7 @@ import (
 
 func TestMailboxes(t *testing.T) {
 	at := runParallel(t)
-	runBeside(t, 4, map[string]func(*testing.T){
+	runConcurrently(t, 4, map[string]func(*testing.T){
 		"connections close":                    func(t *testing.T) { mailboxConnections(t, at) },
 		"another name while one is waited for": func(t *testing.T) { mailboxAnother(t, at) },
 		"many notifications for another":       func(t *testing.T) { mailboxNeverEmpty(t, at) },

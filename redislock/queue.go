@@ -156,7 +156,7 @@ func (m *queue) acquire(ctx context.Context, try bool) (*Lease, error) {
 			return nil, busy(m.name)
 		default:
 			if !a.doubt {
-				w.trace.TellQueued(m.name, ahead)
+				w.trace.NotifyQueued(m.name, ahead)
 			}
 			a.doubt = true // a place in the queue is ours
 			a.over()
@@ -257,20 +257,20 @@ func (m *queue) wait(ctx context.Context, w *queued) (*Lease, error) {
 			case got.err != nil:
 				return nil, got.err
 			case got.again:
-				w.trace.TellWoken(m.name, lock.WakeDoubt)
+				w.trace.NotifyWoken(m.name, lock.WakeDoubt)
 				return nil, nil
 			case got.token == 0:
 				w.until = m.c.soonest(w.until, m.c.clock.Now().Add(got.span+watchLate))
 				timer.Reset(m.c.clock.Until(w.until))
 				continue
 			}
-			w.trace.TellWoken(m.name, lock.WakeGrant)
+			w.trace.NotifyWoken(m.name, lock.WakeGrant)
 			if l := m.lease(w, got.token); l.begin(got.written, got.span) {
 				return l, nil
 			}
 			return nil, nil // it came too late
 		case <-timer.C:
-			w.trace.TellWoken(m.name, lock.WakeTime)
+			w.trace.NotifyWoken(m.name, lock.WakeTime)
 			return nil, nil
 		case <-ctx.Done():
 			return nil, nil

@@ -67,7 +67,7 @@ func (d departure) run(t *testing.T, at harness.Endpoint) {
 	m := lockOf(p)
 	l := lock(t, m)
 	w := enqueue(t, watch, lockOf(newPeer(t, at)))
-	ghosts(t, watch, key, d.dead...)
+	addDeadWaiters(t, watch, key, d.dead...)
 	d.leave(t, p, m, l)
 	left := time.Now()
 	next, came := w.lease(t)
@@ -230,7 +230,7 @@ func TestDeaths(t *testing.T) {
 			}
 		}
 	}
-	runBeside(t, 12, tests) // they wait most of the time
+	runConcurrently(t, 12, tests) // they wait most of the time
 }
 
 func (d death) run(t *testing.T, at harness.Endpoint, kind string) {

@@ -33,11 +33,11 @@ func TestQueue(t *testing.T) {
 	for _, d := range departures {
 		waits[d.name] = func(t *testing.T) { d.run(t, at) }
 	}
-	runBeside(t, 4, waits) // the longest waits for a quarter of the total
+	runConcurrently(t, 4, waits) // the longest waits for a quarter of the total
 }
 
-// runBeside runs the tests, at most that many at a time.
-func runBeside(t *testing.T, most int, tests map[string]func(*testing.T)) {
+// runConcurrently runs the tests, at most that many at a time.
+func runConcurrently(t *testing.T, most int, tests map[string]func(*testing.T)) {
 	var all errgroup.Group
 	all.SetLimit(most)
 	for name, run := range tests {
@@ -217,7 +217,7 @@ func waiting(t *testing.T, c *link, key string) int64 {
 	return n
 }
 
-func ghosts(t *testing.T, c *link, key string, names ...string) {
+func addDeadWaiters(t *testing.T, c *link, key string, names ...string) {
 	t.Helper()
 	for i, name := range names {
 		requireNoError(t, c.client.ZAdd(t.Context(), key+":~queue", redis.Z{Score: float64(i + 1), Member: name}).Err())

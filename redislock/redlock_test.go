@@ -273,7 +273,7 @@ func redlockHung(t *testing.T, s *trio) {
 		m := s.lock(t, links, redislock.Options{})
 		links[2].redirect(addr)
 		all.Go(func() {
-			stroll(t, m, 1, times, func(*redislock.Lease) {
+			lockRepeatedly(t, m, 1, times, func(*redislock.Lease) {
 				if inside.Add(1) > 1 {
 					t.Error("two are inside")
 				}

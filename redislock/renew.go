@@ -60,7 +60,7 @@ func (c *Client) renewAt(server *redis.Client, ls []*Lease, afresh bool) {
 			if j := l.whole.Load(); j != nil {
 				j.renewed(l)
 			} else {
-				lock.Tell(l.trace.Renewed, lock.RenewedInfo{Name: l.name, Token: l.token, Until: c.clock.Local(l.until())})
+				lock.Notify(l.trace.Renewed, lock.RenewedInfo{Name: l.name, Token: l.token, Until: c.clock.Local(l.until())})
 			}
 		}
 	}

@@ -37,7 +37,7 @@ func TestSilence(t *testing.T) {
 			}
 		}
 	}
-	runBeside(t, len(rows), rows) // they mostly wait
+	runConcurrently(t, len(rows), rows) // they mostly wait
 }
 
 // silentLock: all pooled connections are dead when the lock is taken, and when it is released.

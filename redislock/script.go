@@ -47,10 +47,10 @@ func (c call) run(ctx context.Context, rdb redis.Scripter) *redis.Cmd {
 	if t == nil {
 		return c.script.Run(ctx, rdb, c.keys, c.args...)
 	}
-	lock.Tell(t.Sent, lock.SentInfo{Name: c.keys[0], Op: c.script.op})
+	lock.Notify(t.Sent, lock.SentInfo{Name: c.keys[0], Op: c.script.op})
 	began := time.Now()
 	reply := c.script.Run(ctx, rdb, c.keys, c.args...)
-	lock.Tell(t.Answered, lock.AnsweredInfo{Name: c.keys[0], Op: c.script.op, Took: time.Since(began), Err: reply.Err()})
+	lock.Notify(t.Answered, lock.AnsweredInfo{Name: c.keys[0], Op: c.script.op, Took: time.Since(began), Err: reply.Err()})
 	return reply
 }
 

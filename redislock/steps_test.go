@@ -79,7 +79,7 @@ func TestSteps(t *testing.T) {
 			}
 		}
 	}
-	runBeside(t, abreast, trials)
+	runConcurrently(t, abreast, trials)
 }
 
 func (s step) name(v *harness.Variant, do faultproxy.Action) string {

@@ -7,7 +7,7 @@ import (
 	"locklab/lock"
 )
 
-// The functions of a Trace are called at the steps of a Lock, see [lock.Trace].
+// Trace has functions that are called at the steps of a Lock, see [lock.Trace].
 //
 // A [Multi] and a [Redlock] consist of locks: each request and each wait for one of them is a
 // step. Their lease is one: Renewed is called once when its Deadline has moved, but
@@ -25,7 +25,7 @@ type Trace = lock.Trace
 // WithTrace returns a context for Lock, TryLock, ForceUnlock and Do, see [lock.WithTrace].
 func WithTrace(ctx context.Context, t *Trace) context.Context { return lock.WithTrace(ctx, t) }
 
-// requests returns the Trace of c, but only what it is told of requests, or nil.
+// requests returns the Trace of c with only its functions for requests, or nil.
 func (c *Client) requests() *Trace {
 	if c.trace == nil {
 		return nil
@@ -56,14 +56,14 @@ func (c *Client) traced(ctx context.Context) context.Context {
 	return lock.OnlyTrace(ctx, lock.TraceOf(ctx).And(c.trace))
 }
 
-// tellOutcome reports to t what Lock returns, and has the lease tell what becomes of it.
-func tellOutcome(t *Trace, name string, began time.Time, l *Lease, err error) {
+// notifyOutcome reports the result of Lock to t, and gives t to the lease.
+func notifyOutcome(t *Trace, name string, began time.Time, l *Lease, err error) {
 	now := time.Now()
 	if err != nil {
-		lock.Tell(t.Failed, lock.FailedInfo{Name: name, Wait: now.Sub(began), Err: err})
+		lock.Notify(t.Failed, lock.FailedInfo{Name: name, Wait: now.Sub(began), Err: err})
 		return
 	}
-	lock.Tell(t.Granted, lock.GrantedInfo{Name: name, Token: l.token, Wait: now.Sub(began)})
+	lock.Notify(t.Granted, lock.GrantedInfo{Name: name, Token: l.token, Wait: now.Sub(began)})
 	l.traceAs(t)
 	if t.Lost == nil {
 		return
@@ -75,18 +75,18 @@ func tellOutcome(t *Trace, name string, began time.Time, l *Lease, err error) {
 	})
 }
 
-// renewalFailed tells the trace of l, or of what l is a part of, if there is one.
+// renewalFailed notifies the trace of l, or of the lease that l is a part of, if there is one.
 func (l *Lease) renewalFailed(err error) {
 	if j := l.whole.Load(); j != nil {
 		l = j.all
 	}
 	if t := l.tracer(); t != nil {
-		lock.Tell(t.RenewalFailed, lock.RenewalFailedInfo{Name: l.name, Err: explain(err), Left: max(0, l.c.clock.Until(l.until()))})
+		lock.Notify(t.RenewalFailed, lock.RenewalFailedInfo{Name: l.name, Err: explain(err), Left: max(0, l.c.clock.Until(l.until()))})
 	}
 }
 
 func (l *Lease) released() {
 	if l.trace != nil {
-		lock.Tell(l.trace.Released, lock.ReleasedInfo{Name: l.name, Token: l.token, Held: time.Since(l.since)})
+		lock.Notify(l.trace.Released, lock.ReleasedInfo{Name: l.name, Token: l.token, Held: time.Since(l.since)})
 	}
 }

@@ -53,7 +53,7 @@
 //     [Options] or in the lock.
 //   - A waiter polls only the address of a word. Every lock keeps its words on separate cache
 //     lines ([atomics.CacheLinePad] on both sides), since the Go allocator packs small objects
-//     side by side. So a lock takes some hundred bytes. A node, a flag or a place to sleep
+//     side by side. So a lock takes a few hundred bytes. A node, a flag or a place to sleep
 //     takes the same for each worker.
 //
 // # How waiters wait

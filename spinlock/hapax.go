@@ -47,8 +47,8 @@ func NewHapaxSpace(n int) *HapaxSpace {
 // contention an acquisition takes two read-modify-write instructions. If the values of two
 // waiters share a slot, the second one polls the lock and cannot sleep.
 //
-// A worker draws its values in blocks of 65,536. The values have 63 bits and last for some
-// thousand years.
+// A worker draws its values in blocks of 65,536. The values have 63 bits and last for
+// thousands of years.
 //
 // # Memory ordering
 //

@@ -99,7 +99,7 @@ func (k *Cohort) stand(ctx context.Context) (*Lease, error) {
 	}
 	w, ahead := k.turns.Join(k.start)
 	if ahead >= 0 {
-		lock.TraceOf(ctx).TellQueued(k.path, ahead)
+		lock.TraceOf(ctx).NotifyQueued(k.path, ahead)
 	}
 	switch t, served := k.turns.Await(ctx, k.c.open, w); {
 	case served:

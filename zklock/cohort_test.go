@@ -181,7 +181,7 @@ func leasesComplete(t *testing.T, at harness.Endpoint) {
 func cohortStorm(t *testing.T, at harness.Endpoint) {
 	options := []zklock.CohortOptions{{Handovers: -1}, {Handovers: 2, LocalFirst: true}, {}, {}}
 	s := &stage{at: at, see: raw(t, at), path: newPath()}
-	storm(t, s, func(c *zklock.Client, i int) []taker {
+	disturbClients(t, s, func(c *zklock.Client, i int) []taker {
 		k := c.Cohort(s.path, options[i])
 		return []taker{k.Lock, k.Lock, k.Lock}
 	})

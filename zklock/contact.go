@@ -228,7 +228,7 @@ func (c *Client) checkTerm() error {
 	case term(timeout, c.margin) >= leastTerm(timeout, lag):
 		return nil
 	case most <= 0:
-		return fmt.Errorf("%w: none is left of a session timeout of %v with such ticks, whose servers may hear of a client %v late", ErrMargin, timeout, lag)
+		return fmt.Errorf("%w: none fits into a session timeout of %v with such ticks, because servers may hear from a client %v late", ErrMargin, timeout, lag)
 	default:
 		return fmt.Errorf("%w: %v of a session timeout of %v; want at most %v", ErrMargin, c.margin, timeout, most)
 	}

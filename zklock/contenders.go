@@ -23,12 +23,12 @@ type Contender = lock.Contender
 
 // Holders returns the holders of the lock, in at most two requests and one for each. Like all
 // Holders methods it is for people and metrics: its answer may be out of date when it returns. A
-// writer that reads on is included twice.
+// writer that also reads is included twice.
 func (q *queue) Holders(ctx context.Context) ([]Contender, error) {
 	return q.contenders(ctx, func(line []recipe.Place) []recipe.Place { return line[:q.held(line)] })
 }
 
-// Waiters returns the waiters in order, with one request for each: of a Cohort the clients, not
+// Waiters returns the waiters in order, with one request for each; for a Cohort the clients, not
 // their goroutines.
 func (q *queue) Waiters(ctx context.Context) ([]Contender, error) {
 	return q.contenders(ctx, func(line []recipe.Place) []recipe.Place { return line[q.held(line):] })

@@ -158,7 +158,7 @@ func TestVocabulary(t *testing.T) {
 	runParallel(t, []serverTest{
 		{"wait", waitsNoLonger},
 		{"do", doesEveryKind},
-		{"max hold", outstays},
+		{"max hold", checkMaxHold},
 	})
 }
 
@@ -199,8 +199,8 @@ func doesEveryKind(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// outstays: a stuck holder loses the lock when MaxHold is over, and the next one has it.
-func outstays(t *testing.T, at harness.Endpoint) {
+// checkMaxHold: a stuck holder loses the lock when MaxHold is over, and the next one has it.
+func checkMaxHold(t *testing.T, at harness.Endpoint) {
 	const most = 100 * time.Millisecond
 	c, other := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
 	ctx := within(t, patience)

@@ -33,10 +33,10 @@ func (t *ticket) wait(ctx context.Context, v view) (view, error) {
 		if t.q.name != t.q.path {
 			ahead = -1 // one of several queues, whose holders may wait in another
 		}
-		trace.TellQueued(t.q.name, ahead)
+		trace.NotifyQueued(t.q.name, ahead)
 	}
 	v, why, err := t.sleep(ctx, v)
-	trace.TellWoken(t.q.name, why)
+	trace.NotifyWoken(t.q.name, why)
 	return v, err
 }
 

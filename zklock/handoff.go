@@ -55,7 +55,7 @@ import (
 // Reed, "ZooKeeper: Wait-free coordination for internet-scale systems", USENIX ATC 2010, §2.4,
 // have the queue. The handover by the event is in neither; we know of no earlier description.
 var handoffQueue = &protocol{kind: "lock-", create: createHandoff, remove: removeHandoff,
-	look: func(t *ticket) (view, error) { return lookHandoff(t, recipe.Nearest, true) }}
+	look: func(t *ticket) (view, error) { return viewHandoff(t, recipe.Nearest, true) }}
 
 // createHandoff makes the ticket's node, sealed if possible and if its holder hands over.
 func createHandoff(t *ticket) (path string, err error) {
@@ -86,10 +86,10 @@ func createHandoff(t *ticket) (path string, err error) {
 	return path, err
 }
 
-// lookHandoff looks at the line. The owner of the i-th ticket waits for the ticket that obstacle
+// viewHandoff looks at the line. The owner of the i-th ticket waits for the ticket that obstacle
 // returns, or holds the lock if that is -1. A sole ticket ahead may be gone: alone means that no
 // other, such as the second ticket of a writer that reads on, can have come between it and t.
-func lookHandoff(t *ticket, obstacle func(line []recipe.Place, i int) int, alone bool) (view, error) {
+func viewHandoff(t *ticket, obstacle func(line []recipe.Place, i int) int, alone bool) (view, error) {
 	c := t.q.c
 	if there, err := t.born(); !there {
 		return view{gone: err == nil}, err

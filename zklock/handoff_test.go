@@ -23,7 +23,7 @@ func TestHandoff(t *testing.T) {
 			foreignWriteSealed(t, at, zklock.ClientOptions{Username: user, Password: password})
 		}},
 		{"foreign writes, not sealed", foreignWriteAllowed},
-		{"identity of another kind", estranged},
+		{"identity of another kind", checkForeignTicket},
 	})
 }
 
@@ -76,8 +76,8 @@ func sharedEvent(t *testing.T, at harness.Endpoint) {
 	}, d)
 }
 
-// estranged: the holder's own node is closed to it. It deletes the node, and stops sealing.
-func estranged(t *testing.T, at harness.Endpoint) {
+// checkForeignTicket: the holder's own node is closed to it. It deletes the node, and stops sealing.
+func checkForeignTicket(t *testing.T, at harness.Endpoint) {
 	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
 	zklock.Estrange(c)
 	m := c.Mutex(newPath(), zklock.Options{})

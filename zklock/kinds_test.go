@@ -149,7 +149,7 @@ var hazards = []struct {
 	{"session changes under a new ticket", sessionChanges},
 	{"deletions refused for a while", deletionsRefused},
 	{"faults and cancelled waits", func(t *testing.T, s *stage) {
-		storm(t, s, func(c *zklock.Client, _ int) []taker { return []taker{s.open(c, s.path)} })
+		disturbClients(t, s, func(c *zklock.Client, _ int) []taker { return []taker{s.open(c, s.path)} })
 	}},
 }
 

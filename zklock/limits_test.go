@@ -203,7 +203,7 @@ var refusedOptions = []struct {
 	{nil, options{SessionTimeout: 2 * time.Second, Margin: 1 << 62}, zklock.ErrMargin, "of a session timeout of 2s"},
 	{nil, options{Margin: 59 * time.Second}, zklock.ErrMargin, "59s"}, // more than any granted timeout allows
 	{nil, options{SessionTimeout: 2 * time.Second, Margin: 600*time.Millisecond + 1, Tick: 1100 * time.Millisecond}, zklock.ErrMargin, "at most 600ms"},
-	{nil, options{SessionTimeout: 2 * time.Second, Tick: 2 * time.Second}, zklock.ErrMargin, "none is left"},
+	{nil, options{SessionTimeout: 2 * time.Second, Tick: 2 * time.Second}, zklock.ErrMargin, "none fits into"},
 }
 
 // dialRefuses: Dial reports a mistake in one line.

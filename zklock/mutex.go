@@ -33,7 +33,7 @@ type Options struct {
 
 // A Mutex is a lock between all clients that use the same path. It is safe for concurrent use
 // and can be locked again after any error. It is not reentrant: a holder that locks it again
-// waits for itself. It has no state: one made for every Lock is equivalent to a kept one.
+// waits for itself. It has no state, so it may be made for every Lock.
 //
 // Its tickets queue, and each waiter watches the one ahead, whose holder hands over the lock by
 // the event of its release.

@@ -113,7 +113,7 @@ func (o *Owner) awaitTurn(ctx context.Context, try bool) (waited bool, err error
 	if try {
 		return false, fmt.Errorf("%w: lock %s: its owner waits for it", ErrNotAcquired, o.q.name)
 	}
-	lock.TraceOf(ctx).TellQueued(o.q.name, -1)
+	lock.TraceOf(ctx).NotifyQueued(o.q.name, -1)
 	return true, awaited(ctx, o.q.c.open, o.turn)
 }
 

@@ -16,8 +16,8 @@ import (
 	"locklab/zklock"
 )
 
-// storm disturbs four clients, half of them behind a proxy, each with some takers of one lock.
-func storm(t *testing.T, s *stage, takers func(c *zklock.Client, i int) []taker) {
+// disturbClients disturbs four clients, half of them behind a proxy, each with some takers of one lock.
+func disturbClients(t *testing.T, s *stage, takers func(c *zklock.Client, i int) []taker) {
 	p := newProxy(t, s.at)
 	var r rush
 	end := time.Now().Add(1500 * time.Millisecond)

@@ -111,9 +111,9 @@ func (r rwReader) Lock(ctx context.Context) (*Lease, error) { return r.m.RLock(c
 // "Read/Write Locks".
 var (
 	writeQueue = &protocol{kind: writeKind, create: createHandoff, remove: removeHandoff,
-		look: func(t *ticket) (view, error) { return lookHandoff(t, recipe.Nearest, false) }}
+		look: func(t *ticket) (view, error) { return viewHandoff(t, recipe.Nearest, false) }}
 	readQueue = &protocol{kind: readKind, create: createHandoff,
-		look: func(t *ticket) (view, error) { return lookHandoff(t, lastWrite, false) }}
+		look: func(t *ticket) (view, error) { return viewHandoff(t, lastWrite, false) }}
 )
 
 func lastWrite(line []recipe.Place, i int) int {

@@ -69,9 +69,9 @@ var heldMark = []byte("held")
 //
 // Acquire and release take three requests without waiters, and about six and two watch events
 // behind others, whatever the number of permits and waiters.
-var permitQueue = &protocol{kind: permitKind, create: createEphemeral, look: lookPermits}
+var permitQueue = &protocol{kind: permitKind, create: createEphemeral, look: viewPermits}
 
-func lookPermits(t *ticket) (view, error) {
+func viewPermits(t *ticket) (view, error) {
 	c := t.q.c
 	for {
 		v, line, err := t.listPermits()
@@ -194,9 +194,9 @@ func (s *SemaphoreV2) take(ctx context.Context, try bool) (*Lease, error) {
 	return ls[1], nil
 }
 
-var leaseQueue = &protocol{kind: leaseKind, create: createEphemeral, look: lookLeases}
+var leaseQueue = &protocol{kind: leaseKind, create: createEphemeral, look: viewLeases}
 
-func lookLeases(t *ticket) (view, error) {
+func viewLeases(t *ticket) (view, error) {
 	t.near = true
 	v, line, err := t.listPermits()
 	v.gone, v.head = t.index(line) < 0, len(line) <= t.q.permits

@@ -7,7 +7,7 @@ import (
 	"locklab/lock"
 )
 
-// The functions of a Trace are called at the steps of a Lock, see [lock.Trace]. Requests are
+// Trace has functions that are called at the steps of a Lock, see [lock.Trace]. Requests are
 // no steps here, see [Client.Stats].
 //
 // A [Multi] waits for one lock after the other: each wait is a step, with the path of that
@@ -57,10 +57,10 @@ func (a attempt) end(l *Lease, err error) (*Lease, error) {
 	}
 	now := time.Now()
 	if err != nil {
-		lock.Tell(a.t.Failed, lock.FailedInfo{Name: a.name, Wait: now.Sub(a.began), Err: err})
+		lock.Notify(a.t.Failed, lock.FailedInfo{Name: a.name, Wait: now.Sub(a.began), Err: err})
 		return l, err
 	}
-	lock.Tell(a.t.Granted, lock.GrantedInfo{Name: a.name, Token: l.token, Wait: now.Sub(a.began)})
+	lock.Notify(a.t.Granted, lock.GrantedInfo{Name: a.name, Token: l.token, Wait: now.Sub(a.began)})
 	until := l.limit.Bound(l.q.c.deadline())
 	c := l.q.c
 	c.mu.Lock()
@@ -76,13 +76,13 @@ func (l *Lease) ended() {
 	delete(l.q.c.traced, l)
 	l.q.c.mu.Unlock()
 	if err := l.Err(); err != ErrReleased {
-		lock.Tell(l.trace.Lost, lock.LostInfo{Name: l.q.name, Token: l.token, Err: err})
+		lock.Notify(l.trace.Lost, lock.LostInfo{Name: l.q.name, Token: l.token, Err: err})
 	}
 }
 
 func (l *Lease) released() {
 	if l.trace != nil {
-		lock.Tell(l.trace.Released, lock.ReleasedInfo{Name: l.q.name, Token: l.token, Held: time.Since(l.since)})
+		lock.Notify(l.trace.Released, lock.ReleasedInfo{Name: l.q.name, Token: l.token, Held: time.Since(l.since)})
 	}
 }
 
@@ -90,7 +90,7 @@ func (l *Lease) released() {
 func (c *Client) renewed() {
 	until := c.deadline()
 	for _, l := range c.tracedUntil(until) {
-		lock.Tell(l.trace.Renewed, lock.RenewedInfo{Name: l.q.name, Token: l.token, Until: c.clock.Local(l.limit.Bound(until))})
+		lock.Notify(l.trace.Renewed, lock.RenewedInfo{Name: l.q.name, Token: l.token, Until: c.clock.Local(l.limit.Bound(until))})
 	}
 }
 

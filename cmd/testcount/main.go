@@ -58,8 +58,8 @@ func main() {
 		os.Exit(1)
 	}
 	t := &tally{out: os.Stdout, module: strings.TrimSpace(string(module)), skipped: make(map[string][]string)}
-	limit := flag.Int("again", 0, "run failing tests twice more when all has ended, if they are `n` at most; what passes does not count as failed and is named")
-	flag.Func("final", "failures that count at once, as a `pattern` of the name of the test or of what it said", func(s string) (err error) {
+	limit := flag.Int("again", 0, "run failing tests twice more at the end, if at most `n` failed; those that pass are listed and do not count as failed")
+	flag.Func("final", "failures that count at once, as a `pattern` of the test's name or output", func(s string) (err error) {
 		t.final, err = regexp.Compile(s)
 		return err
 	})
@@ -84,7 +84,7 @@ func heedSignals() {
 func (t *tally) stages(args []string) bool {
 	ok := true
 	for _, stage := range split(args, "then") {
-		ok = t.beside(split(stage, "+")) && ok
+		ok = t.runLanes(split(stage, "+")) && ok
 	}
 	return ok
 }
@@ -100,8 +100,8 @@ func split(args []string, sep string) [][]string {
 	}
 }
 
-// beside runs the lanes at the same time, and reports whether all were run.
-func (t *tally) beside(lanes [][]string) bool {
+// runLanes runs the lanes at the same time, and reports whether all were run.
+func (t *tally) runLanes(lanes [][]string) bool {
 	var wg sync.WaitGroup
 	var failed atomic.Bool
 	for _, lane := range lanes {

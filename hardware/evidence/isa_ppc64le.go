@@ -19,8 +19,8 @@ var native = &isa{
 	marks: []mark{
 		{"LWAR", true, "load-and-reserve: reserves the word"},
 		{"LDAR", true, "load-and-reserve: reserves the word"},
-		{"STWCCC", true, "store-conditional: stores if the reservation holds, and says so in CR0"},
-		{"STDCCC", true, "store-conditional: stores if the reservation holds, and says so in CR0"},
+		{"STWCCC", true, "store-conditional: stores if the reservation holds, and reports it in CR0"},
+		{"STDCCC", true, "store-conditional: stores if the reservation holds, and reports it in CR0"},
 		{"LWSYNC", false, "barrier for all but a store before a load"},
 		{"HWSYNC", false, "full barrier"},
 		{"ISYNC", false, "with the branch before it, later accesses stay after the load"},

@@ -25,12 +25,12 @@ func (w *worker) watch(h *holding) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.over {
-		w.tell(h)
+		w.recordLoss(h)
 	}
 }
 
-// tell reports that the lease has ended without a release. The caller holds h.mu.
-func (w *worker) tell(h *holding) {
+// recordLoss reports that the lease has ended without a release. The caller holds h.mu.
+func (w *worker) recordLoss(h *holding) {
 	h.over = true
 	w.event(oracle.Event{At: now(), Kind: oracle.Told, Token: h.lease.Token(), Shared: h.shared, Text: fmt.Sprint(h.lease.Err())})
 }

@@ -85,7 +85,7 @@ func (h *Host) listen(out io.Reader) {
 		if err := dec.Decode(&m); err != nil {
 			break
 		}
-		h.hear(m)
+		h.receive(m)
 	}
 	h.gone = errGone
 	if !h.ending.Load() {
@@ -130,7 +130,7 @@ var errGone = errors.New("chaos: the worker process is gone")
 
 var errCrashed = errors.New("chaos: the worker process has crashed")
 
-func (h *Host) hear(m message) {
+func (h *Host) receive(m message) {
 	h.heard.Store(now())
 	switch {
 	case m.Delay != nil:

@@ -107,21 +107,21 @@ func mode(addr string) string {
 }
 
 var specimens = []*harness.Variant{
-	specimen("free", 0, func(context.Context) error { return nil }),
-	specimen("hang", 0, func(context.Context) error { select {} }),
-	specimen("crash", 0, func(context.Context) error { panic("the specimen crashes") }),
-	specimen("refuse", 0, func(context.Context) error { return harness.ErrNotAcquired }),
-	specimen("slow", 0, func(context.Context) error { time.Sleep(250 * time.Millisecond); return nil }),
-	specimen("lapse", 60*time.Millisecond, func(context.Context) error { return nil }),
-	specimen("fenced", 0, func(context.Context) error { return nil }),
+	newBrokenVariant("free", 0, func(context.Context) error { return nil }),
+	newBrokenVariant("hang", 0, func(context.Context) error { select {} }),
+	newBrokenVariant("crash", 0, func(context.Context) error { panic("the specimen crashes") }),
+	newBrokenVariant("refuse", 0, func(context.Context) error { return harness.ErrNotAcquired }),
+	newBrokenVariant("slow", 0, func(context.Context) error { time.Sleep(250 * time.Millisecond); return nil }),
+	newBrokenVariant("lapse", 60*time.Millisecond, func(context.Context) error { return nil }),
+	newBrokenVariant("fenced", 0, func(context.Context) error { return nil }),
 }
 
-func specimen(name string, d time.Duration, lock func(ctx context.Context) error) *harness.Variant {
+func newBrokenVariant(name string, d time.Duration, lock func(ctx context.Context) error) *harness.Variant {
 	return &harness.Variant{
 		Name: name, Doc: "a lock that is broken on purpose", Paper: "-", Family: harness.Redis, Status: harness.Broken,
 		Traits: harness.Traits{Needs: harness.KindRedis, Fenced: name == "fenced"},
 		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
-			return broken(func(ctx context.Context) (harness.Lease, error) { return unheld(d), lock(ctx) }), nil
+			return broken(func(ctx context.Context) (harness.Lease, error) { return emptyLease(d), lock(ctx) }), nil
 		},
 	}
 }
@@ -132,8 +132,8 @@ func (b broken) Join(context.Context, int) (harness.Session, error) { return b, 
 func (b broken) Lock(ctx context.Context) (harness.Lease, error)    { return b(ctx) }
 func (b broken) Close() error                                       { return nil }
 
-// unheld is a lease of nothing, for d if that is not zero.
-func unheld(d time.Duration) harness.Lease {
+// emptyLease is a lease of nothing, for d if that is not zero.
+func emptyLease(d time.Duration) harness.Lease {
 	until := time.Time{}
 	if d > 0 {
 		until = time.Now().Add(d)

@@ -20,10 +20,10 @@ var clientScenarios = table(Scenario{
 		Source:   "Kleppmann 2016, How to do distributed locking; Burrows 2006, The Chubby lock service, 2.4",
 		Tests:    []result.Guarantee{result.Fencing},
 		Expect: []Expectation{
-			{"redis-token", []oracle.Anomaly{oracle.Stall}, "it has no lease: the next client waits until the holder goes on"},
-			{"zk-persistent", []oracle.Anomaly{oracle.Stall}, "its ticket outlives the session: the next client waits until the holder goes on"},
-			{zooSessions + "|" + redisFenced, []oracle.Anomaly{oracle.TwoHolders}, "no lease can tell a process that does not run; the token lets the resource refuse its write"},
-			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "no lease can tell a process that does not run, and there is no token to refuse its write by"},
+			{"redis-token", []oracle.Anomaly{oracle.Stall}, "it has no lease: the next client waits until the holder continues"},
+			{"zk-persistent", []oracle.Anomaly{oracle.Stall}, "its ticket outlives the session: the next client waits until the holder continues"},
+			{zooSessions + "|" + redisFenced, []oracle.Anomaly{oracle.TwoHolders}, "no lease can notify a process that does not run; the token lets the resource refuse its write"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "no lease can notify a process that does not run, and there is no token to refuse its write"},
 		},
 		Try: func(ctx context.Context, t *Try) {
 			hosts := t.pairs(ctx, t.shared(ctx), t.shared(ctx))
@@ -50,7 +50,7 @@ var clientScenarios = table(Scenario{
 		Source:   "Hunt et al. 2010, ZooKeeper, 2.4; the lease of Gray & Cheriton 1989",
 		Tests:    []result.Guarantee{result.Recovery},
 		Expect: []Expectation{
-			{"redis-token|zk-persistent|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "nothing ends what its holder left: no lease, and no session"},
+			{"redis-token|zk-persistent|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "nothing ends the hold of a dead holder: no lease, and no session"},
 			{".*", []oracle.Anomaly{oracle.Stall}, "the lease or the session of the dead holder has to run out"},
 		},
 		Aims: []Aim{

@@ -20,10 +20,10 @@ var connScenarios = table(Scenario{
 		Fault:    "the server executes the first request of a TryLock, and then of a Lock, and its reply is lost with the connection (RST); another client asks for the lock afterwards",
 		Source:   "go-redis retries three times by default, and SET NX then meets its own key",
 		Expect: []Expectation{
-			{"redis-token", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "what was popped is gone with the reply, and nothing brings it back"},
+			{"redis-token", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "the popped element is lost with the reply, and nothing brings it back"},
 			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "the key has no time to live before the second request, which is not sent"},
-			{"redis-setnx", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the client library repeats SET NX, which meets its own key and says that the lock is taken"},
-			{"rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the client library repeats the script, which meets its own key and says that the lock is taken"},
+			{"redis-setnx", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the client library repeats SET NX, which meets its own key and reports a taken lock"},
+			{"rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the client library repeats the script, which meets its own key and reports a taken lock"},
 			{"bsm-redislock-.*", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the error is returned and nothing is taken back: the key stays for its time to live"},
 			{".*", nil, "the request can be repeated, or is taken back"},
 		},
@@ -209,8 +209,8 @@ var waiterScenarios = table(Scenario{
 		Source:   "Redisson issues 3891, 4216, 5046, 5219: missed unlock messages; Redis documentation, Pub/Sub: at most once",
 		Locks:    redisKinds + "|redis-rw-redisson",
 		Expect: []Expectation{
-			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a message that was lost is not asked for: the waiter sleeps until the time that it was told, or for ever (B21)"},
-			{"redis-(fair|rw)-redisson", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a waiter asks again when the lease that it was told of is over"},
+			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a lost message is not requested again: the waiter sleeps until the time in its reply, or for ever (B21)"},
+			{"redis-(fair|rw)-redisson", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a waiter asks again when the lease in its reply is over"},
 			{"redis-token|rueidislock.*|bsm-redislock-.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "the attempt fails with its connection, or what it was given is gone"},
 			{".*", nil, "a subscription or a pop that breaks makes its waiter ask again"},
 		},
@@ -232,7 +232,7 @@ var waiterScenarios = table(Scenario{
 		}),
 	},
 	{Name: "waiter-crash", Takes: 8, Tries: 100, Prompt: TTL / 2,
-		Question: "Does the queue go on, in order, when a waiter in its middle has died?",
+		Question: "Does the queue continue, in order, when a waiter in its middle has died?",
 		Fault:    "the process of the second of three waiters is killed (SIGKILL), and the holder releases",
 		Source:   "the history of the well: any member may leave the queue; Redisson issues 1104, 2278, 3730",
 		Tests:    []result.Guarantee{result.Ordered, result.Recovery}, Locks: queueLocks,
@@ -256,7 +256,7 @@ var waiterScenarios = table(Scenario{
 		Tests:    []result.Guarantee{result.Ordered}, Locks: "redis-(queue|rw|semaphore|multi|cohort|reentrant|fair-redisson|poll-100ms)|zk-(handoff|curator|herd|rw|semaphore|cohort)|go-zookeeper-lock",
 		Expect: []Expectation{
 			{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "each worker lists the whole queue, and a request for a place in it waits behind all the lists of its client"},
-			{".*", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "so many take their time on a busy machine"},
+			{".*", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a thousand waiters take long on a busy machine"},
 		},
 		Aims: []Aim{{redisRecommended + "|zk-(handoff|rw|semaphore|cohort)", result.FaultAim{Figure: "served", Quantile: 0, Least: true, Limit: manyWaiters, Text: "all"}}},
 		Try:  perLock(4, many),
@@ -290,7 +290,7 @@ const queueLocks = redisKinds + "|zk-(handoff|fair|curator|herd|rw|multi|cohort|
 
 var queueExpect = []Expectation{
 	{"redis-token", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "it has no lease, and a waiter joins the end of the line again every second"},
-	{"zk-persistent|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "nothing ends what a dead client leaves: no session, or a key without an end"},
+	{"zk-persistent|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "nothing removes the traces of a dead client: no session, or a key without a time to live"},
 	{"redis-fair-redisson", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a dead waiter keeps its place for five minutes"},
 	{"redis-.*|redsync.*|bsm-.*|rueidislock.*", []oracle.Anomaly{oracle.Stall}, "a lease, or the grant to a dead waiter, has to run out"},
 	{".*", []oracle.Anomaly{oracle.Stall}, "the ticket of the dead waiter goes with its session"},

@@ -17,11 +17,11 @@ var releaseScenarios = table(Scenario{
 }, []Scenario{
 	{Name: "release-late", Takes: 3, Tries: 200, Deadline: 20 * time.Second, Prompt: TTL / 2,
 		Question: "May a release that arrives after the lease free the lock of the next holder?",
-		Fault:    "what a holder sends to release the lock, but for the question whether it has it, is held back until its lease is over and the next client holds the lock; a third one waits",
+		Fault:    "the requests of a holder to release the lock, except the question whether it has it, are held back until its lease is over and the next client holds the lock; a third one waits",
 		Source:   "Redisson 1.2.0, unlock: GET, then MULTI, DEL (B19); Redis documentation, Distributed Locks, on why one script must compare and delete",
 		Locks:    redisLocks,
 		Expect: []Expectation{
-			{"redis-(unsafe|redisson12)", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "it has asked before whose the lock is, and DEL frees it whose ever it is"},
+			{"redis-(unsafe|redisson12)", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "it asked earlier who owns the lock, and DEL frees the lock of any owner"},
 			{"redis-token", []oracle.Anomaly{oracle.Stall}, "it has no lease: the others wait until the release arrives"},
 			{".*", []oracle.Anomaly{oracle.Stall}, "the server compares and frees in one step, late; until then the lease has to run out"},
 		},
@@ -54,14 +54,14 @@ var releaseScenarios = table(Scenario{
 		}),
 	},
 	{Name: "release-stale", Takes: 8, Tries: 30, Deadline: 40 * time.Second, Prompt: 2 * SessionTimeout, // without Curator: Java takes longer to start than all the rest
-		Question: "Does a release of what was released or lost before leave the next holder alone, and say so?",
+		Question: "Does a release of a released or lost lock return an error and leave the next holder alone?",
 		Fault:    "a client releases the lock twice, the second time when others hold it; then its process is stopped (SIGSTOP) until it has lost the lock to them, and it releases again",
 		Source:   "Redis documentation, Distributed Locks; the DEL of most first versions",
 		Locks:    strings.ReplaceAll(remoteLocks, "|curator-.*", ""),
 		Expect: []Expectation{
-			{"redis-token|zk-persistent", []oracle.Anomaly{oracle.Stall}, "nothing ends what a stopped holder has: the others wait until it goes on"},
-			{"zk-.*-historical", []oracle.Anomaly{oracle.TwoHolders, oracle.Misled}, "a stopped holder cannot be told; its release finds its node gone and is content"},
-			{".*", []oracle.Anomaly{oracle.TwoHolders}, "a stopped holder cannot be told; its release frees nothing and is refused"},
+			{"redis-token|zk-persistent", []oracle.Anomaly{oracle.Stall}, "nothing ends the hold of a stopped holder: the others wait until it continues"},
+			{"zk-.*-historical", []oracle.Anomaly{oracle.TwoHolders, oracle.Misled}, "a stopped holder cannot be notified; its release finds its node gone and returns no error"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders}, "a stopped holder cannot be notified; its release frees nothing and is refused"},
 		},
 		Try: func(ctx context.Context, t *Try) {
 			hosts := t.Hosts(2)
@@ -123,11 +123,11 @@ var noiseScenarios = table(Scenario{
 	Family: "Redis connection noise", Tests: []result.Guarantee{result.Fencing}, Locks: redisKinds, Deadline: 30 * time.Second,
 }, []Scenario{
 	{Name: "redis-resets", Takes: 7, Tries: 100, Deadline: 20 * time.Second, Prompt: TTL,
-		Question: "Does a lock survive that its connections are reset again and again?",
+		Question: "Does a lock tolerate connections that are reset again and again?",
 		Fault:    "all connections of four busy clients are reset (RST), in eight bursts within two seconds",
 		Source:   "go-zookeeper's zk.Lock dies of 48 resets in 6 s; the same done to Redis",
 		Expect: []Expectation{
-			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken, oracle.TwoHolders, oracle.StaleWrite}, "what a lost reply has taken comes back late or never, and what a lost release has freed is freed again"},
+			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken, oracle.TwoHolders, oracle.StaleWrite}, "an element taken by a lost reply comes back late or never, and a lost release is done twice"},
 			{"redis-(setnx|fair-redisson|unsafe)|bsm-redislock-.*|rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a lost reply leaves the lock taken for its time to live"},
 			{".*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a handover that is lost may cost what is left of the lease, and a waiter that cannot be reached its turn"},
 		},
@@ -162,9 +162,9 @@ var noiseScenarios = table(Scenario{
 		Fault:    "every message of four busy clients arrives a fifth of the lease late, and up to a tenth more at random, in both directions",
 		Source:   "row 22 of the usual list of failures of leases: a lease counts from the request and not from the reply",
 		Expect: []Expectation{
-			{"redis-redisson12", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "it reckons its lease from the reply, and what it does under the lock takes several round trips"},
-			{"redis-unsafe", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall}, "its release deletes what it has asked for a round trip before"},
-			{"rueidislock.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "its holder may be told half a lease too late"},
+			{"redis-redisson12", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "it counts its lease from the reply, and its work under the lock takes several round trips"},
+			{"redis-unsafe", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall}, "its release deletes a key that it read a round trip before"},
+			{"rueidislock.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "its holder may be notified half a lease too late"},
 			{".*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "an acquire takes several round trips, and the lease counts from the request"},
 		},
 		Try: disturbed(Loop{Hold: TTL * 3 / 4, Think: 20 * time.Millisecond, Random: true}, func(ctx context.Context, t *Try, s *Subject, wires wire) {
@@ -182,7 +182,7 @@ var noiseScenarios = table(Scenario{
 		Tests:    []result.Guarantee{},
 		Locks:    "redis-(queue|reentrant|rw|multi|cohort|pubsub|poll-5ms|unsafe)",
 		Expect: []Expectation{
-			{"redis-unsafe", []oracle.Anomaly{oracle.Lost, oracle.Stall, oracle.TwoHolders, oracle.StaleWrite}, "its waiters ask by the connections that renewals go by, and its release deletes what it has asked for before it waited for one"},
+			{"redis-unsafe", []oracle.Anomaly{oracle.Lost, oracle.Stall, oracle.TwoHolders, oracle.StaleWrite}, "its waiters ask by the connections that renewals go by, and its release deletes a key that it read before it waited for a connection"},
 			{"redis-poll-5ms", []oracle.Anomaly{oracle.Lost, oracle.Stall}, "its waiters ask again and again by the connections that renewals go by, and a renewal waits behind them for longer than its lease"},
 			{".*", []oracle.Anomaly{oracle.Lost}, "its waiters listen by connections of their own, and a renewal that would wait for one opens it: that takes 400 of the 1000 ms of the lease, which on a busy machine may be too long"},
 		},
@@ -237,15 +237,15 @@ var cutScenarios = table(Scenario{
 	Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next one enters"}}},
 }, []Scenario{
 	{Name: "redis-holder-cut-off", Takes: 5, Short: true,
-		Question: "Is a holder that is cut off told before the next client enters?",
-		Fault:    "what the holder sends and what it is sent vanishes, and its connections stay open",
+		Question: "Is a holder that is cut off notified before the next client enters?",
+		Fault:    "all messages from and to the holder vanish, and its connections stay open",
 		Source:   "Gray & Cheriton 1989, Leases; Kleppmann 2016, How to do distributed locking",
 		Try:      cutOff("holder cut off", func(_ *Subject, w wire) { w.partition(true) }),
 	},
 	{Name: "renewals-lost", Takes: 4,
-		Question: "Is a holder whose renewals fail told before the next client enters?",
+		Question: "Is a holder whose renewals fail notified before the next client enters?",
 		Fault:    "every request that names the lock is lost with its connection (RST), and all others pass, once the holder has the lock",
-		Source:   "Redisson issues 1626, 3194, 3712: the watchdog stops and the holder goes on",
+		Source:   "Redisson issues 1626, 3194, 3712: the watchdog stops and the holder continues",
 		Try: cutOff("renewals lost", func(s *Subject, w wire) {
 			w.inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Times: 1 << 30, Match: about(s)})
 		}),
@@ -268,7 +268,7 @@ func cutOff(what string, cut func(s *Subject, w wire)) func(ctx context.Context,
 }
 
 var cutExpect = []Expectation{
-	{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "it reckons its lease from the reply; a waiter that asks how long the lock is taken just when the lease is over takes the answer for never (B21)"},
+	{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "it counts its lease from the reply; a waiter that asks how long the lock is taken just when the lease is over takes the answer for never (B21)"},
 	{"rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "its holder waits for the answer to a renewal until the time is over that it has asked for, half a lease too late; a waiter may miss the end of a key"},
 	{"redis-token", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it has no lease: the others wait for ever"},
 	{".*", []oracle.Anomaly{oracle.Stall}, "the next client waits until the lease is over, and the holder is told before"},

@@ -183,13 +183,13 @@ var hazardClientScenarios = table(Scenario{
 	Family: "shared ZooKeeper client", Deadline: 90 * time.Second, Prompt: hazardPrompt, Tries: 100, Locks: zooLocks,
 }, []Scenario{
 	{Name: "foreign-child", Takes: 11, Family: "ZooKeeper node",
-		Question: "Does a node that is no ticket, beside the tickets, block the lock?",
+		Question: "Does a node that is no ticket, among the tickets, block the lock?",
 		Fault:    "an operator makes a node called 0-foreign where the lock has its tickets",
 		Source:   "Curator issue 564, Netflix/curator 29; go-zookeeper v1.0.4, parseSeq",
 		Expect: []Expectation{
 			{"go-zookeeper-lock|zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind, oracle.Misled}, "it cannot read a number from the name, and every Lock fails"},
 			{"curator-.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it takes every node for a ticket, and this one sorts first or counts as a lease"},
-			{".*", nil, "it looks only at names that are those of its tickets"},
+			{".*", nil, "it looks only at the names of its tickets"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			w := q.open(ctx)
@@ -249,7 +249,7 @@ var hazardClientScenarios = table(Scenario{
 			{"zk-poll", []oracle.Anomaly{oracle.Storm}, "it lists the queue every 5 ms"},
 			{".*", nil, "it waits for the event of a watch"},
 		},
-		Aims: []Aim{{zooRecommended, result.FaultAim{Figure: "requests while it waits", Quantile: 1, Limit: 3, Text: "what keeps the session's lease alive"}}},
+		Aims: []Aim{{zooRecommended, result.FaultAim{Figure: "requests while it waits", Quantile: 1, Limit: 3, Text: "requests that keep the session's lease alive"}}},
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
 			w, requests := q.counted(ctx)
@@ -306,9 +306,9 @@ var hazardClientScenarios = table(Scenario{
 		Expect: []Expectation{
 			{"zk-persistent", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "its ticket outlives the session, and blocks all"},
 			{hazardRelics, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "the holder gets no notice that its session has expired; a lock that remembers its ticket enters by it"},
-			{"go-zookeeper-lock", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "it hears that its session has expired when it is connected again"},
-			{"curator-.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "Curator counts the session from when it loses the connection, and the server from what it heard last: LOST may come late"},
-			{".*", nil, "its lease is over before the session is, and what it locks is a new ticket"},
+			{"go-zookeeper-lock", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "it learns that its session has expired when it is connected again"},
+			{"curator-.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "Curator counts the session from when it loses the connection, and the server from the last packet: LOST may come late"},
+			{".*", nil, "its lease is over before the session is, and it locks by a new ticket"},
 		},
 		Try: perLock(1, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			q := t.queue(s, hosts[0], t.At(ctx, s))

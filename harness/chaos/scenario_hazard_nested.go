@@ -32,8 +32,8 @@ var hazardNestedScenarios = table(Scenario{
 		}),
 	},
 	{Name: "downgrade", Takes: 14,
-		Question: "Does a writer that goes on as a reader keep other writers out?",
-		Fault:    "none: a writer locks for reading too and unlocks what it took to write, while another writer waits",
+		Question: "Does a writer that continues as a reader keep other writers out?",
+		Fault:    "none: a writer locks for reading too and unlocks its write lock, while another writer waits",
 		Source:   "CURATOR-621: InterProcessReadWriteLock before 5.5.0",
 		Locks:    "zk-rw-curator|curator-rw",
 		Expect: []Expectation{

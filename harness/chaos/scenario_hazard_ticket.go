@@ -24,7 +24,7 @@ var hazardTicketScenarios = table(Scenario{
 		Source:   "hazard B4: source article 001, which splits the name of a ticket at each '-'; SessionTrackerImpl.initializeNextSessionId of ZooKeeper",
 		Expect: []Expectation{
 			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "its tickets are named by the session, and it reads the wrong part of the name"},
-			{".*", nil, "the sequence number is what stands at the end of the name"},
+			{".*", nil, "the sequence number is the end of the name"},
 		},
 		Try: perLock(1, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			at := t.Shared(ctx, "negative sessions", ensembleOf(backend.EnsembleOptions{First: 128})).Endpoint()
@@ -95,11 +95,11 @@ var hazardTicketScenarios = table(Scenario{
 	},
 	{Name: "late-cancel", Takes: 9,
 		Question: "Does a Lock that is given up in its last step leave the lock taken?",
-		Fault:    "the holder releases the lock, and the waiter gives up before it has heard of that",
+		Fault:    "the holder releases the lock, and the waiter gives up before it is notified",
 		Source:   "Curator: InterProcessSemaphoreV2, CURATOR-462 and issue 600, an interrupted acquisition leaves a node",
 		Expect: []Expectation{
 			{"curator-semaphore-mutex", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "a thread that is interrupted while it removes the ticket of the mutex inside forgets its lease, which stays with its session"},
-			{".*", nil, "what a Lock has made it removes when it is given up"},
+			{".*", nil, "a Lock that is given up removes the nodes that it made"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
@@ -121,7 +121,7 @@ var hazardTicketScenarios = table(Scenario{
 		}),
 	},
 	{Name: "lost-release", Takes: 9, Prompt: 2 * hazardPrompt, // it reconnects after a second, and retries later
-		Question: "Does a release that the server never hears of leave the lock taken?",
+		Question: "Does a release that never reaches the server leave the lock taken?",
 		Fault:    "the request that releases the lock is lost with its connection; the client connects again, and others lock",
 		Source:   "hazard B15: source article 004; CURATOR-678, release during connection loss",
 		Expect: []Expectation{
@@ -232,7 +232,7 @@ var hazardWatchScenarios = table(Scenario{
 	{Name: "late-list", Takes: 6,
 		Question: "Does Lock fail if it becomes the first while it reads the list of tickets?",
 		Fault:    "the holder releases the lock while the list that the waiter has asked for is on the way",
-		Source:   "hazard B2: source article 001, which fails if the second list does not say what the first did",
+		Source:   "hazard B2: source article 001, which fails if the second list differs from the first",
 		Locks:    hazardWatchers + "|zk-(semaphore|herd|poll)",
 		Expect: []Expectation{
 			{"zk-fair-historical", []oracle.Anomaly{oracle.Misled}, "it lists twice and takes it for an error that it has become the first meanwhile"},
@@ -307,7 +307,7 @@ var hazardWatchScenarios = table(Scenario{
 		Source:   "ZooKeeper Programmer's Guide, watches are one-time triggers; hazard B3: source article 001",
 		Expect: []Expectation{
 			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall}, "any event ends its watch, and it polls every three seconds from then on"},
-			{".*", nil, "it looks at the queue and watches again, or its tickets cannot be written to by others"},
+			{".*", nil, "it looks at the queue and watches again, or others cannot write to its tickets"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)

@@ -47,10 +47,10 @@ var published = Expectation{redisPublished,
 	"it is published as it was, with defects of its own that lose locks and give them away"}
 
 var losesWakeUps = Expectation{"rueidislock|rueidislock-majority", []oracle.Anomaly{oracle.Stall, oracle.Stuck},
-	"a request that takes longer than its limit loses a wake-up: the server does not tell a client of what that has deleted itself"}
+	"a request that takes longer than its limit loses a wake-up: the server does not notify a client of its own deletions"}
 
 var twoPermits = Expectation{"redis-semaphore", []oracle.Anomaly{oracle.Overtaken},
-	"both permits may be free at once, and two waiters hear of theirs in either order"}
+	"both permits may be free at once, and two waiters are notified in either order"}
 
 // forgotten is the expectation for locks that the server has forgotten. Redlock's other two
 // servers still have it; the other locks are granted to a new client although they are held.
@@ -59,15 +59,15 @@ var forgotten = slices.Concat([]Expectation{
 }, forgottenFenced, forgottenPlain)
 
 var forgottenFenced = []Expectation{
-	{"redis-cohort", []oracle.Anomaly{oracle.TwoHolders}, "the server has forgotten the holder, which hears of it by its next renewal; tokens go with the clock besides"},
-	{redisFenced, []oracle.Anomaly{oracle.TwoHolders, oracle.Overtaken}, "the server has forgotten the holder and the queue, and the holder hears of it by its next renewal; tokens go with the clock besides"},
+	{"redis-cohort", []oracle.Anomaly{oracle.TwoHolders}, "the server has forgotten the holder, which notices it at its next renewal; tokens also depend on the clock"},
+	{redisFenced, []oracle.Anomaly{oracle.TwoHolders, oracle.Overtaken}, "the server has forgotten the holder and the queue, and the holder notices it at its next renewal; tokens also depend on the clock"},
 }
 
 var forgottenPlain = []Expectation{
 	published,
 	{"redis-token", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Overtaken}, "its element was with the holder, and the next client makes another"},
-	{"rueidislock.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "the server has forgotten the holder, which hears of it by a notification or its next renewal; a waiter may sleep past its own"},
-	{redisRenewed, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the server has forgotten the holder, which hears of it by its next renewal"},
+	{"rueidislock.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "the server has forgotten the holder, which notices it by a notification or at its next renewal; a waiter may sleep past its own"},
+	{redisRenewed, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the server has forgotten the holder, which notices it at its next renewal"},
 	{redisFixed, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the server has forgotten the holder, which never asks again"},
 }
 
@@ -163,11 +163,11 @@ var clusterScenarios = table(Scenario{
 }, []Scenario{
 	{Name: "cluster-node-hung", Takes: 14, Tries: 30, Deadline: 30 * time.Second, Prompt: TTL,
 		Question: "Does one node of a Redis Cluster that hangs cost locks of the other nodes?",
-		Fault:    "one of three primaries is stopped (SIGSTOP) for four leases, and continued, while two clients lock and unlock on all of them; each node serves on when another has failed (cluster-require-full-coverage no); judged are the locks of the nodes that run, and exclusion and tokens on all",
+		Fault:    "one of three primaries is stopped (SIGSTOP) for four leases, and continued, while two clients lock and unlock on all of them; the other nodes continue to serve (cluster-require-full-coverage no); the locks of the running nodes are judged, and exclusion and tokens on all",
 		Source:   "Redis Cluster specification; Redisson issue 2669 and, in 4.7.0, org.redisson.renewal.RenewalTask: renewals go from slot to slot, and a round ends with the first that is not answered",
 		Tests:    []result.Guarantee{result.Fencing}, Locks: "redis-(queue|reentrant|rw|semaphore|multi|cohort|poll|pubsub|renewals-redisson)|redsync|bsm-redislock-100ms",
 		Expect: []Expectation{
-			{"redis-renewals-redisson", []oracle.Anomaly{oracle.Lost, oracle.Stall}, "what is behind the slot of the node that hangs is not renewed, on whatever node it is"},
+			{"redis-renewals-redisson", []oracle.Anomaly{oracle.Lost, oracle.Stall}, "locks after the slot of the hung node are not renewed, on any node"},
 			{".*", nil, "the requests, the renewals and the waiters of a node wait for that node alone"},
 		},
 		Aims: []Aim{

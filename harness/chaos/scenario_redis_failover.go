@@ -111,18 +111,18 @@ var redisPromotions = table(Scenario{
 		}),
 	},
 	{Name: "redis-promotion-cut", Takes: 1, Short: true,
-		Question: "Are there two holders after a replica was promoted that had not heard of the grant?",
+		Question: "Are there two holders after the promotion of a replica without the grant?",
 		Fault:    "the primary is cut off from its replica, grants the lock and is killed; the replica is promoted and gets its address",
 		Expect:   slices.Concat(forgottenFenced, forgottenPlain),
 		Try:      onReplicas(backend.RedisOptions{}, func(ctx context.Context, r *replicated) { r.cutAndPromote(ctx) }),
 	},
 	{Name: "redis-promotion-release-lost", Takes: 6,
 		Question: "What becomes of a release that was not replicated?",
-		Fault:    "the primary is cut off from its replica while the lock is held, is told of the release and is killed; the replica, which still has the lock, is promoted",
+		Fault:    "the primary is cut off from its replica while the lock is held, executes the release and is killed; the replica, which still has the lock, is promoted",
 		Expect: []Expectation{
 			published, losesWakeUps,
 			{"redis-token", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "the push that gave it back is lost"},
-			{redisOne, nil, "the lock is free when the lease that the replica knows of is over"},
+			{redisOne, nil, "the lock is free when the lease on the replica is over"},
 		},
 		Try: onReplicas(backend.RedisOptions{}, func(ctx context.Context, r *replicated) {
 			r.t.incident(ctx, r.at)
@@ -140,7 +140,7 @@ var redisPromotions = table(Scenario{
 		Question: "Do tokens rise if the clock of the new primary is behind?",
 		Fault:    "the primary is cut off from its replica, whose clock is a minute behind, grants the lock and is killed; the replica is promoted",
 		Expect: slices.Concat([]Expectation{
-			{redisFenced, []oracle.Anomaly{oracle.TwoHolders, oracle.Overtaken, oracle.TokenFell, oracle.StaleWrite}, "tokens go with the counter and the clock of the server, and both fall"},
+			{redisFenced, []oracle.Anomaly{oracle.TwoHolders, oracle.Overtaken, oracle.TokenFell, oracle.StaleWrite}, "tokens depend on the counter and the clock of the server, and both fall"},
 		}, forgottenPlain),
 		Try: onReplicas(backend.RedisOptions{Clock: true}, func(ctx context.Context, r *replicated) {
 			check(r.server.SetClock(1, -time.Minute))
@@ -203,11 +203,11 @@ var redisWaits = table(Scenario{
 	Tests:  []result.Guarantee{result.Failover, result.Fencing},
 }, []Scenario{
 	{Name: "redis-wait-cut", Takes: 2,
-		Question: "Does WAIT prevent two holders when the only replica that can confirm a grant has not heard of it?",
+		Question: "Does WAIT prevent two holders when the only replica does not receive the grant?",
 		Fault:    "the primary is cut off from its only replica; a client asks it for the lock for a second; then it is killed and the replica is promoted",
 		Expect: []Expectation{
 			{"redis-wait", nil, "no replica confirms the grant, and the client gives it back"},
-			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the replica has not heard of the grant"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the replica does not have the grant"},
 		},
 		Try: onWait(1, func(context.Context, *replicated) {}),
 	},
@@ -216,13 +216,13 @@ var redisWaits = table(Scenario{
 		Fault:    "the primary, with min-replicas-to-write 1, is cut off from one of two replicas, and grants the lock, which the other one confirms; then it is killed and the replica that was cut off is promoted",
 		Expect: []Expectation{
 			{"redis-wait", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "a majority has confirmed the grant and one replica is enough for the primary, but nothing makes that one its successor"},
-			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the replica has not heard of the grant"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the replica does not have the grant"},
 		},
 		Try: onWait(2, func(ctx context.Context, r *replicated) { r.needs(ctx, 1) }),
 	},
 	{Name: "redis-wait-all-replicas", Takes: 4,
 		Question: "Does min-replicas-to-write for all replicas prevent what WAIT for a majority does not?",
-		Fault:    "the primary, with min-replicas-to-write 2 and a lag of a second, is cut off from one of two replicas; once it has noticed that a client asks it for the lock for a second; then it is killed and the replica that was cut off is promoted",
+		Fault:    "the primary, with min-replicas-to-write 2 and a lag of a second, is cut off from one of two replicas; once it has noticed that, a client asks it for the lock for a second; then it is killed and the replica that was cut off is promoted",
 		Expect: []Expectation{
 			{"redis-wait", nil, "the primary refuses the write (NOREPLICAS) and no lock, until all replicas are there again"},
 			{".*", nil, "the primary refuses the write (NOREPLICAS), and the client does not hold the lock"},

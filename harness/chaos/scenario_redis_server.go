@@ -45,7 +45,7 @@ var redisRestarts = table(Scenario{
 	},
 	{Name: "redis-restart-everysec", Takes: 3,
 		Question: "Does an append-only file that is synced once a second keep locks through a restart?",
-		Fault:    "the server, which keeps an append-only file (appendfsync everysec), is killed (SIGKILL) and started again at once while the lock is held; what the kernel was given outlives it, so this is no power failure",
+		Fault:    "the server, which keeps an append-only file (appendfsync everysec), is killed (SIGKILL) and started again at once while the lock is held; data written to the kernel survives it, so this is no power failure",
 		Expect:   keeps("the server still has the lock and its waiters"),
 		Try:      onFleet(backend.RedisOptions{Persistence: backend.EverySecond}, restart),
 	},
@@ -53,7 +53,7 @@ var redisRestarts = table(Scenario{
 		Question: "What becomes of locks while a restarted server loads its data?",
 		Fault:    "the server, which keeps an append-only file, is killed while the lock is held and started again, and loads the file for longer than the lease (key-load-delay)",
 		Locks:    redisOne,
-		Expect:   keeps("the server refuses (LOADING), the holder is told when its lease is over, and so is the lease that is loaded"),
+		Expect:   keeps("the server refuses (LOADING), the holder is notified when its lease is over, and the loaded lease is over too"),
 		Try: onFleet(backend.RedisOptions{Persistence: backend.EverySecond, Args: []string{"--key-load-delay", "250"}}, func(ctx context.Context, i *incident) {
 			fill := i.admin.Pipeline()
 			for k := range 6000 { // at 250 us each, takes one and a half leases to load
@@ -174,7 +174,7 @@ var redisStates = table(Scenario{
 		Question: "Do locks miss the scripts that the server has forgotten?",
 		Fault:    "SCRIPT FLUSH while the lock is held",
 		Source:   "Redis documentation, Scripting with Lua, Cache volatility",
-		Expect:   keeps("a client that is told NOSCRIPT sends the script"),
+		Expect:   keeps("a client that receives NOSCRIPT sends the script"),
 		Try:      forget((*redis.Client).ScriptFlush),
 	},
 	{Name: "redis-out-of-memory", Takes: 8,
@@ -184,7 +184,7 @@ var redisStates = table(Scenario{
 		Expect: []Expectation{
 			{"redis-token", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "the push that gives it back is refused, and then it is lost"},
 			published, losesWakeUps, twoPermits,
-			{redisAll, nil, "new locks are refused; what renews and releases them takes no memory"},
+			{redisAll, nil, "new locks are refused; their renewal and release take no memory"},
 		},
 		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: refusedFigure, Quantile: 1, Limit: 0, Text: "none"}}},
 		Try: configured("the server has no memory left", "maxmemory", "1", "0", func(ctx context.Context, i *incident) {
@@ -222,7 +222,7 @@ var redisStates = table(Scenario{
 		Source:   "Redis documentation, ACL",
 		Tests:    []result.Guarantee{},
 		Expect: []Expectation{
-			{"redsync-1ms|rueidislock.*", []oracle.Anomaly{oracle.Stall}, "it asks again whatever the server says"},
+			{"redsync-1ms|rueidislock.*", []oracle.Anomaly{oracle.Stall}, "it asks again after any answer"},
 			{redisAll, nil, "an error that asking again does not change ends Lock"},
 		},
 		Aims: []Aim{{redisAll, result.FaultAim{Figure: secretFigure, Quantile: 1, Limit: 0, Text: "none"}}},
@@ -283,7 +283,7 @@ var redisClocks = table(Scenario{
 			tokenOrder,
 			published,
 			{"redis-semaphore", []oracle.Anomaly{oracle.TwoHolders, oracle.Overtaken}, "both leases end early, and waiters ask for the permits in either order; tokens rise"},
-			{redisFenced, []oracle.Anomaly{oracle.TwoHolders}, "the lease ends early, and its holder hears of it by its next renewal; tokens rise"},
+			{redisFenced, []oracle.Anomaly{oracle.TwoHolders}, "the lease ends early, and its holder notices it at its next renewal; tokens rise"},
 			{"rueidislock.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "leases are until a time of the client's clock, which is over for the server: all that ask are granted the lock"},
 			{redisPlain, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the lease ends early, and there is no token"},
 		},
@@ -297,9 +297,9 @@ var redisClocks = table(Scenario{
 		Fault:    "the clock of the server is set back by three leases while the lock is held, and then the process of the holder is killed; of three independent servers, one",
 		Expect: []Expectation{
 			{"redis-redlock", nil, "the clocks of two of the three servers go on"},
-			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "nothing ends what its holder left: no lease"},
+			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "nothing ends the hold of a dead holder: no lease"},
 			published,
-			{"redis-semaphore", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "the lease ends later by as much; both permits are free at once then, and waiters hear of them in either order"},
+			{"redis-semaphore", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "the lease ends later by as much; both permits are free at once then, and waiters are notified in either order"},
 			{redisOne, []oracle.Anomaly{oracle.Stall}, "the lease ends later by as much"},
 		},
 		Try: onFleet(backend.RedisOptions{Clock: true}, func(ctx context.Context, i *incident) {

@@ -20,7 +20,7 @@ var redissonScenarios = table(Scenario{
 }, []Scenario{
 	{Name: "reentry-late", Takes: 4,
 		Question: "May a holder that locks again take the lock from the next holder?",
-		Fault:    "what a holder sends to lock again, but for the questions whether it has the lock, is held back until its lease is over and the next client holds the lock",
+		Fault:    "the requests of a holder to lock again, except the questions whether it has the lock, are held back until its lease is over and the next client holds the lock",
 		Source:   "Redisson 1.2.0, tryLockInner: GET, then MULTI, SET, EXEC, without WATCH (B17)",
 		Tests:    []result.Guarantee{result.Fencing},
 		Expect: []Expectation{
@@ -78,10 +78,10 @@ var redissonScenarios = table(Scenario{
 	},
 	{Name: "answer-late", Takes: 5,
 		Question: "Does a waiter take a lock that comes free while it asks for how long it is taken?",
-		Fault:    "the last question of a waiter is held back until the holder has crashed and its lease is over",
-		Source:   "Redisson 1.2.0: PTTL says -2 of a key that is gone, which is taken for one without an end (B21)",
+		Fault:    "the last query of a waiter is held back until the holder has crashed and its lease is over",
+		Source:   "Redisson 1.2.0: PTTL returns -2 for a missing key, which is taken for a key without expiry (B21)",
 		Expect: []Expectation{
-			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it sleeps beside a free lock until a message comes"},
+			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it sleeps while the lock is free until a message comes"},
 			{".*", []oracle.Anomaly{oracle.Stall}, "the state of the lock and the time that is left are one answer"},
 		},
 		Try: hazard(func(ctx context.Context, t *Try, s *Subject, first, next *Worker, wire wire) {
@@ -129,7 +129,7 @@ var redissonScenarios = table(Scenario{
 const (
 	redissonLocks = "redis-(redisson12|reentrant)"
 
-	stallsOnly = "what changes the lock is one script, which sets the lease with it; the others wait until that is over"
+	stallsOnly = "one script changes the lock and sets the lease; the others wait until the lease is over"
 )
 
 // hazard calls do for every lock with two clients, in a process each. The first is behind wire.

@@ -31,7 +31,7 @@ const (
 )
 
 var relics = Expectation{zooHistorical, []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind, oracle.TwoHolders, oracle.Overtaken, oracle.StaleWrite, oracle.TokenFell},
-	"it takes a lost connection for news of its predecessor, forgets tickets, and loses wake-ups without any fault"}
+	"it takes a lost connection for an event of its predecessor, forgets tickets, and loses wake-ups without any fault"}
 
 // zooSession is the session timeout of clients of an ensemble: longer than its servers
 // need to detect a hanging leader and to elect another.
@@ -226,10 +226,10 @@ func (w wire) late(d, jitter time.Duration) {
 }
 
 var linkExpected = []Expectation{
-	{zooSessions, nil, "it looks up what became of its requests, removes tickets that no client needs, and its lease ends by its own clock"},
+	{zooSessions, nil, "it looks up the outcome of its requests, removes tickets that no client needs, and its lease ends by its own clock"},
 	{"zk-persistent", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind}, "a ticket outlives the session of its client"},
 	relics,
-	{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind, oracle.TwoHolders}, "a request that fails leaves its ticket in the queue for as long as the session lives, and the end of a session is told when the client is connected again"},
+	{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind, oracle.TwoHolders}, "a request that fails leaves its ticket in the queue for as long as the session lives, and the client learns of the end of a session when it is connected again"},
 	{"curator-.*", []oracle.Anomaly{oracle.Stall, oracle.LeftBehind, oracle.TwoHolders, oracle.Overtaken}, "its retries end after a second, and it counts a session from when it notices that a server is silent"},
 }
 
@@ -241,7 +241,7 @@ var zooLinkScenarios = table(Scenario{
 	Expect: linkExpected,
 }, []Scenario{
 	{Name: "zk-resets", Takes: 24,
-		Question: "Does a lock survive a burst of broken connections?",
+		Question: "Does a lock tolerate a burst of broken connections?",
 		Fault:    "24 connections of three clients of each lock are reset (RST) in three seconds, at random",
 		Source:   "samuel/go-zookeeper issue 229; docker/libkv issue 156",
 		Try: hurtLinks(3, func(ctx context.Context, s *Subject, ps wire) {
@@ -260,7 +260,7 @@ var zooLinkScenarios = table(Scenario{
 		}),
 	},
 	{Name: "zk-session-moved", Takes: 21,
-		Question: "Does a lock survive that its client's session moves from server to server?",
+		Question: "Does a lock tolerate a session that moves from server to server?",
 		Fault:    "the connection of a client of each lock is reset three times, and each time it finds another of three servers",
 		Source:   "reference row 14: ZooKeeper Programmer's Guide, ZooKeeper Sessions",
 		Try: func(ctx context.Context, t *Try) {
@@ -288,8 +288,8 @@ var zooLinkScenarios = table(Scenario{
 		},
 	},
 	{Name: "zk-silent-connection", Takes: 20,
-		Question: "Does a lock survive that a connection of a client falls silent and stays open?",
-		Fault:    "the connection of a client of each lock is forgotten on the way, as by a NAT: what is sent vanishes, and new connections are served",
+		Question: "Does a lock tolerate a connection that falls silent and stays open?",
+		Fault:    "the connection of a client of each lock is forgotten on the way, as by a NAT: its messages vanish, and new connections are served",
 		Source:   "ZOOKEEPER-1159; RFC 5382, 5",
 		Try: forAWhile("a connection falls silent", SessionTimeout+2*tick, func(p *faultproxy.Proxy, on bool) {
 			if on {
@@ -298,17 +298,17 @@ var zooLinkScenarios = table(Scenario{
 		}),
 	},
 	{Name: "zk-replies-vanish", Takes: 20,
-		Question: "Does a lock survive that a client hears nothing, and is heard?",
-		Fault:    "what servers send to a client of each lock vanishes for longer than its session, on new connections too, and what it sends arrives",
+		Question: "Does a lock tolerate a client that can send and not receive?",
+		Fault:    "messages from servers to a client of each lock vanish for longer than its session, on new connections too, and its own messages arrive",
 		Source:   "Alquraan et al. 2018, An analysis of network-partitioning failures: simplex partitions",
 		Expect: append([]Expectation{
-			{zooSessions, []oracle.Anomaly{oracle.Stall}, "the server hears the client come back again and again, and keeps its session and its ticket, until it can remove that"},
+			{zooSessions, []oracle.Anomaly{oracle.Stall}, "the server sees the client connect again and again, and keeps its session and its ticket, until the client can remove the ticket"},
 		}, linkExpected[1:]...),
 		Try: forAWhile("no reply reaches a client", longerThanSession, func(p *faultproxy.Proxy, on bool) { p.BlackHole(faultproxy.Reply, on) }),
 	},
 	{Name: "zk-requests-vanish", Takes: 19,
-		Question: "Does a lock survive that a client is not heard, and hears?",
-		Fault:    "what a client of each lock sends vanishes for longer than its session, on new connections too, and what servers send arrives",
+		Question: "Does a lock tolerate a client that can receive and not send?",
+		Fault:    "messages from a client of each lock vanish for longer than its session, on new connections too, and messages from servers arrive",
 		Source:   "Alquraan et al. 2018, An analysis of network-partitioning failures: simplex partitions",
 		Try:      forAWhile("no request of a client arrives", longerThanSession, func(p *faultproxy.Proxy, on bool) { p.BlackHole(faultproxy.Request, on) }),
 	},
@@ -324,7 +324,7 @@ var zooLinkScenarios = table(Scenario{
 		}),
 	},
 	{Name: "zk-session-expired", Takes: 20,
-		Question: "Does a client get on after its session has ended?",
+		Question: "Does a client recover after its session has ended?",
 		Fault:    "the link of a client of each lock is cut in both directions for longer than its session, and then mended: it holds, waits, or is about to ask",
 		Source:   "reference row 18; samuel/go-zookeeper issue 20; hazard B10",
 		Try:      forAWhile("a client is cut off", longerThanSession, (*faultproxy.Proxy).Partition),

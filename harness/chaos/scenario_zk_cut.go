@@ -31,32 +31,32 @@ var zooCutScenarios = table(Scenario{
 	Tests:  []result.Guarantee{result.Failover},
 	Expect: []Expectation{
 		{zooSessions, nil, "its lease counts from writes that a majority has committed, so it ends before the session does"},
-		{"zk-persistent", nil, "its ticket outlives the session: none can enter beside it"},
-		{".*", []oracle.Anomaly{oracle.TwoHolders}, "the server answers pings, so the client takes the session to live that the others have ended"},
+		{"zk-persistent", nil, "its ticket outlives the session: no other client can enter"},
+		{".*", []oracle.Anomaly{oracle.TwoHolders}, "the server answers pings, so the client believes in a session that the others have ended"},
 	},
 	Aims: toldBefore,
 }, []Scenario{
 	{Name: "isolated-follower", Takes: 22,
-		Question: "Is a holder whose server has lost the others told before the next client enters?",
-		Fault:    "the follower that holders are at is cut off from the others of three servers with the ticks of the sample configuration, and goes on answering pings; the clients know of no other server",
+		Question: "Is a holder whose server is cut off notified before the next client enters?",
+		Fault:    "the follower that holders are at is cut off from the others of three servers with the ticks of the sample configuration, and still answers pings; the clients know of no other server",
 		Try:      cutServerOff(false),
 	},
 	{Name: "half-open-leader", Takes: 26,
-		Question: "Is a holder at a leader that was deposed and does not know it told before the next client enters?",
-		Fault:    "the followers lose their connections to the leader, which does not hear of it, and elect another; the clients of holders know of no other server",
+		Question: "Is a holder at a deposed leader notified before the next client enters?",
+		Fault:    "the followers lose their connections to the leader, which does not notice it, and elect another; the clients of holders know of no other server",
 		Try:      cutServerOff(true),
 	},
 	{Name: "zk-holder-cut-off", Takes: 17, Tries: 200, Short: true, Deadline: 30 * time.Second, Prompt: 2*SessionTimeout + 2*tick, Arrival: 3 * SessionTimeout,
-		Question: "Is a holder that reaches no server told before the next client enters?",
-		Fault:    "all that the holder and the server tell each other vanishes, and neither side hears of it; later that is over, and the holder locks again",
+		Question: "Is a holder that reaches no server notified before the next client enters?",
+		Fault:    "all messages between the holder and the server vanish, and neither side notices it; later that ends, and the holder locks again",
 		Source:   "samuel/go-zookeeper issue 20; Burrows 2006, The Chubby lock service, 2.8",
 		Tests:    []result.Guarantee{result.Failover, result.Recovery},
 		Expect: []Expectation{
 			{zooSessions, nil, "its lease ends by its own clock, a margin before the session"},
 			{"zk-persistent", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind}, "its ticket outlives the session: the next waits until its owner is back"},
 			{"curator-.*", []oracle.Anomaly{oracle.TwoHolders}, "it takes the session to be lost a session timeout after it has noticed, and the server ends it a timeout after the last packet"},
-			{"zk-two-level-historical", []oracle.Anomaly{oracle.TwoHolders, oracle.Stuck, oracle.Misled}, "nothing tells it, and its local lock stays taken when a request fails, so that TryLock refuses a free lock"},
-			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.Stuck}, "it is told by the server, when it is connected again"},
+			{"zk-two-level-historical", []oracle.Anomaly{oracle.TwoHolders, oracle.Stuck, oracle.Misled}, "nothing notifies it, and its local lock stays taken when a request fails, so that TryLock refuses a free lock"},
+			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.Stuck}, "the server notifies it when it is connected again"},
 		},
 		Aims: append([]Aim{{zooRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + time.Second), Text: "session timeout + 1 s"}}},
 			toldBefore...),
@@ -105,7 +105,7 @@ func cutServerOff(leads bool) func(context.Context, *Try) {
 		t.random(ctx, sampleSession/4)
 		began := t.Now()
 		if leads {
-			t.Fault("the leader is deposed and does not hear of it")
+			t.Fault("the leader is deposed and does not notice it")
 			e.Depose(server)
 		} else {
 			t.Fault("the follower is cut off from the others")
@@ -175,7 +175,7 @@ func (s *Subject) asks(ops []string) func(faultproxy.Message) bool {
 // requestExpected returns the expectations of a lost request; why is about go-zookeeper-lock.
 func requestExpected(why string) []Expectation {
 	return []Expectation{
-		{zooSessions, nil, "what may have been done is looked up or done again on the next connection, and tickets that no client needs are removed"},
+		{zooSessions, nil, "lost requests are looked up or repeated on the next connection, and tickets that no client needs are removed"},
 		{"zk-persistent", nil, "it is zk-fair with tickets that outlive sessions, and none ends here"},
 		relics,
 		{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind}, why},
@@ -191,20 +191,20 @@ var zooRequestScenarios = table(Scenario{
 	Expect: requestExpected("it returns the error and leaves its ticket in the queue, for as long as the session lives"),
 }, []Scenario{
 	{Name: "zk-create-reply-lost", Takes: 12,
-		Question: "Is a ticket found again whose maker never heard that it was made?",
+		Question: "Is a ticket found again if the reply to its creation is lost?",
 		Fault:    "the server makes the ticket of a client, and its answer is lost with the connection",
 		Expect:   requestExpected("it looks for the ticket by the name in it, once, and leaves it in the queue if that fails"),
 		Try:      losesOne(faultproxy.LoseReply, zooCreates),
 	},
 	{Name: "zk-delete-reply-lost", Takes: 11,
-		Question: "Is a release done whose client never heard of it?",
+		Question: "Is a release done if its reply is lost?",
 		Fault:    "the server removes the ticket of a holder, or hands its lock over, and its answer is lost with the connection",
 		Expect:   requestExpected("a release that fails is not tried again"),
 		Try:      losesOne(faultproxy.LoseReply, zooDeletes),
 	},
 	{Name: "zk-request-lost", Takes: 28,
-		Question: "Does a lock recover when the server never hears of a request?",
-		Fault:    "the connection of a client is lost before the server hears a request, of any kind",
+		Question: "Does a lock recover when a request never reaches the server?",
+		Fault:    "the connection of a client is lost before the server receives a request, of any kind",
 		Try:      losesOne(faultproxy.LoseRequest, slices.Concat(zooCreates, zooDeletes, zooLists, zooReads)),
 	},
 })

@@ -45,7 +45,7 @@ var zooLeaderScenarios = table(Scenario{
 		}),
 	},
 	{Name: "follower-killed", Takes: 39, Deadline: 60 * time.Second,
-		Question: "Do clients get on when the server that they are at dies and a majority is left?",
+		Question: "Do clients recover when their server dies and a majority is left?",
 		Fault:    "a follower of three servers is killed (SIGKILL), and restarted later",
 		Source:   "Hunt et al. 2010, ZooKeeper, 5.4",
 		Expect:   elected,
@@ -74,7 +74,7 @@ var zooLeaderScenarios = table(Scenario{
 		}),
 	},
 	{Name: "leader-killed-while-syncing", Takes: 44, Tries: 20, Arrival: time.Minute,
-		Question: "Do clients get on when the leader dies while a server is catching up?",
+		Question: "Do clients recover when the leader dies while a server is catching up?",
 		Fault:    "a follower of three servers is killed, restarted a second later, and the leader is killed while it loads and catches up; then the leader is restarted",
 		Source:   "Junqueira, Reed & Serafini 2011, Zab, phase 2; ZOOKEEPER-2845",
 		Expect: append([]Expectation{
@@ -163,12 +163,12 @@ var zooOperatorScenarios = table(Scenario{
 	Tests: []result.Guarantee{result.Fencing},
 }, []Scenario{
 	{Name: "zk-holder-ticket-deleted", Takes: 11,
-		Question: "Is a holder told when an operator deletes its ticket?",
+		Question: "Is a holder notified when an operator deletes its ticket?",
 		Fault:    "the ticket of the holder is deleted by another client, a second and a half after it was made",
 		Source:   "docs of zkCli delete; Netflix/curator issue 9",
 		Locks:    zooQueues,
 		Expect: []Expectation{
-			{zooSessions, []oracle.Anomaly{oracle.TwoHolders}, "the holder and the next client are told by the same event, and either may be faster; the token refuses a late write"},
+			{zooSessions, []oracle.Anomaly{oracle.TwoHolders}, "the holder and the next client are notified by the same event, and either may be faster; the token refuses a late write"},
 			outdated,
 			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "it does not watch its own ticket"},
 		},
@@ -181,7 +181,7 @@ var zooOperatorScenarios = table(Scenario{
 		Locks:    zooQueues,
 		Expect: []Expectation{
 			{"zk-(fair|curator|rw-curator|writelock|boolean-mutex)", []oracle.Anomaly{oracle.Overtaken}, "it finds that its ticket is gone when the one ahead goes, and queues again"},
-			{zooSessions, nil, "it is told that its ticket is gone, and queues again"},
+			{zooSessions, nil, "it is notified that its ticket is gone, and queues again"},
 			outdated,
 			{"go-zookeeper-lock", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Overtaken}, "it takes itself for the first if it lists no lower number, whether it finds its own or not"},
 			{"curator-.*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "it finds that its ticket is gone when the one ahead goes, and tries again"},
@@ -189,7 +189,7 @@ var zooOperatorScenarios = table(Scenario{
 		Try: deleteTicket(1),
 	},
 	{Name: "zk-path-deleted", Takes: 23,
-		Question: "Does a lock survive that an operator deletes its node with all tickets?",
+		Question: "Does a lock tolerate an operator who deletes its node with all tickets?",
 		Fault:    "all tickets of each lock and the node above them are deleted by another client, while clients hold and wait",
 		Source:   "Netflix/curator issue 29; docs of zkCli deleteall",
 		Expect: []Expectation{

@@ -81,7 +81,7 @@ func (p *process) ran() {
 	p.pulse.beat(func(from, to int64) { p.out.Encode(message{Delay: &oracle.Delay{From: from, To: to}}) })
 }
 
-func (p *process) say(m message) {
+func (p *process) send(m message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.ran()
@@ -94,7 +94,7 @@ func (p *process) answer(c command, err error) {
 		m.Error = err.Error()
 		m.Kind = max(0, slices.IndexFunc(kinds, func(k error) bool { return errors.Is(err, k) }))
 	}
-	p.say(m)
+	p.send(m)
 }
 
 // kinds are the errors that messages name by number; the first is no such error. The first match
@@ -123,7 +123,7 @@ func (p *process) worker(id int) *worker {
 
 // write returns when the resource has judged the write: no later holder may write before.
 func (w *worker) write(h *holding) {
-	w.p.say(message{Worker: w.id, Write: true, Token: h.lease.Token(), Shared: h.shared})
+	w.p.send(message{Worker: w.id, Write: true, Token: h.lease.Token(), Shared: h.shared})
 	<-w.judged
 }
 
@@ -194,7 +194,7 @@ func (w *worker) ready() {
 
 func (w *worker) event(e oracle.Event) {
 	e.Worker = w.id
-	w.p.say(message{Worker: w.id, Event: &e})
+	w.p.send(message{Worker: w.id, Event: &e})
 }
 
 const opened = 30 * time.Second
@@ -278,7 +278,7 @@ func (w *worker) unlock() error {
 	switch {
 	case h.over:
 	case h.lease.Err() != nil: // a loop learns of that when watch does
-		w.tell(h)
+		w.recordLoss(h)
 	default:
 		h.over = true
 		w.event(oracle.Event{At: now(), Kind: oracle.Releasing, Token: h.lease.Token(), Shared: h.shared, Deadline: until(h.lease)})

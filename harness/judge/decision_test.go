@@ -111,7 +111,7 @@ func TestDecisions(t *testing.T) {
 
 func TestReadersHaveTheirDefault(t *testing.T) {
 	run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast("sync-rwmutex", 2e6), general), synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general))
-	run.Results = reheld(run, 100*time.Nanosecond, 90)
+	run.Results = setHold(run, 100*time.Nanosecond, 90)
 	if d := decideOn(t, run, "mostly readers"); d.Use != "sync-rwmutex" || d.Rule != ByDefault {
 		t.Errorf("%s: use %q", d.Rule, d.Use)
 	}
@@ -192,7 +192,7 @@ func TestAcross(t *testing.T) {
 	}
 }
 
-func reheld(run *result.Run, hold time.Duration, reads int) []*result.Result {
+func setHold(run *result.Run, hold time.Duration, reads int) []*result.Result {
 	for _, r := range run.Results {
 		r.Workload.Hold.Mean, r.Workload.Reads = hold, reads
 	}

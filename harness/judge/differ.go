@@ -17,7 +17,7 @@ func warnings(base, next *result.Run, paired, anyHost bool, ms []*matched) (out 
 		out = append(out, "the runs are of two hosts: add --any-host if these are two names of one machine, as containers have them")
 	}
 	if ds := differences(base.Manifest, next.Manifest, ms); len(ds) > 0 {
-		out = append(out, "the runs differ in more than the code, which may be what is seen here: "+numfmt.List(ds, len(ds)))
+		out = append(out, "the runs differ in more than the code, which may explain the differences: "+numfmt.List(ds, len(ds)))
 	}
 	out = slices.Concat(out, defects("BASE", base), defects("NEW", next))
 	if sameRun(base.Manifest, next.Manifest) {

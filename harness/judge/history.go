@@ -13,12 +13,12 @@ import (
 
 // The verdicts on a series of runs, in addition to those on two.
 const (
-	Steady   GateVerdict = "no change found"   // no step, with enough runs for one
-	FewRuns  GateVerdict = "too few runs"      // a step and an off day cannot be distinguished
-	OffRun   GateVerdict = "newest run is off" // to the worse; another run will show whether it stays
+	Steady   GateVerdict = "no change found"          // no step, with enough runs for one
+	FewRuns  GateVerdict = "too few runs"             // a step and an off day cannot be distinguished
+	OffRun   GateVerdict = "newest run is an outlier" // to the worse; another run will show whether it stays
 	OneRun   GateVerdict = "measured once"
-	OffWorse GateVerdict = "off, worse"  // a single run off its level
-	OffBest  GateVerdict = "off, better" // likewise
+	OffWorse GateVerdict = "outlier, worse"  // a single run off its level
+	OffBest  GateVerdict = "outlier, better" // likewise
 )
 
 // HistoryOptions determine the runs of a series, and when a difference counts.

@@ -59,8 +59,8 @@ const (
 	several      = "several may hold it at once"
 	polls        = "polls: waiters ask again after a pause"
 	noTrips      = "takes no trip alone"
-	unordered    = "serves in no order: a request that is under way may be first"
-	idle         = "too few workers: the queue is empty now and then"
+	unordered    = "serves in no order: a request under way may be first"
+	idle         = "too few workers: the queue is sometimes empty"
 )
 
 // alone returns the median wait of one worker: k round trips, which grow with the distance,

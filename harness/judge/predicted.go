@@ -8,7 +8,7 @@ import (
 // A PredictedSituation is a time of a lock that a [Model] predicts.
 type PredictedSituation struct {
 	Name   string         // identifies the situation in tables
-	Doc    string         // one line, without a capital or a full stop: what is predicted, and by what rule
+	Doc    string         // one line, without a capital or a full stop: the predicted figure and the rule
 	Paper  string         // the source of the rule, short form
 	Metric *result.Metric // what is predicted, in ns
 	Alone  bool           // with one worker; otherwise with several

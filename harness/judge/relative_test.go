@@ -12,7 +12,7 @@ import (
 	"locklab/harness/result"
 )
 
-func slowing() (runs []*result.Run) {
+func slowingRuns() (runs []*result.Run) {
 	for i, x := range scattered(1e6, 18) {
 		if i >= 6 {
 			x /= 2
@@ -27,11 +27,11 @@ func slowing() (runs []*result.Run) {
 }
 
 func TestRelative(t *testing.T) {
-	h := over(t, slowing(), HistoryOptions{})
+	h := over(t, slowingRuns(), HistoryOptions{})
 	if s := h.of(t, "a", "even"); s.Verdict != Regressed || s.Changes[0].At != 6 {
 		t.Fatalf("without a reference even is %s, %+v; want the machine's step", s.Verdict, s.Changes)
 	}
-	h = over(t, slowing(), HistoryOptions{To: []string{"absent", "mutex"}})
+	h = over(t, slowingRuns(), HistoryOptions{To: []string{"absent", "mutex"}})
 	if s := h.of(t, "a", "even"); s.Verdict != Steady || math.Abs(s.Points[17].Median-2) > 0.05 {
 		t.Errorf("even is %s at %v, want steady at twice the reference", s.Verdict, s.Points[17].Median)
 	}
@@ -51,7 +51,7 @@ func TestRelative(t *testing.T) {
 // TestRelativeWithout checks that a round without a valid reference has no figure and a
 // reason, and that local locks have no distributed reference.
 func TestRelativeWithout(t *testing.T) {
-	runs := slowing()
+	runs := slowingRuns()
 	without := func(run *result.Run, lock string) {
 		run.Results = slices.DeleteFunc(run.Results, func(r *result.Result) bool { return r.Lock.Name == lock })
 	}
@@ -63,7 +63,7 @@ func TestRelativeWithout(t *testing.T) {
 	}
 	h := over(t, runs, HistoryOptions{To: []string{"mutex"}})
 	for _, i := range []int{3, 4} {
-		if p := h.of(t, "a", "even").Points[i]; p.N != 0 || !p.Missing || !strings.Contains(p.Gap, "no figure of a lock to set it against") {
+		if p := h.of(t, "a", "even").Points[i]; p.N != 0 || !p.Missing || !strings.Contains(p.Gap, "no figure of a lock to compare it with") {
 			t.Errorf("run %d: %+v, want no figure", i+1, p)
 		}
 	}

@@ -52,7 +52,7 @@ func (s *HistorySeries) point(k *matched, i int, is *plan, xs []float64) History
 	if len(xs) == 0 {
 		v, why := k.missing(i, is)
 		if s.to != nil && len(k.runs[i]) > 0 {
-			why = is.side + " has no figure of a lock to set it against"
+			why = is.side + " has no figure of a lock to compare it with"
 		}
 		p.Missing, p.Gap = v == Unmeasured, cmp.Or(why, is.side+" was not to measure it")
 		return p

@@ -117,9 +117,9 @@ func TestMainSituationsOfServers(t *testing.T) {
 
 func TestMainSituations(t *testing.T) {
 	run := synthetic.Run(1, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 1e6))
-	run.Results = append(run.Results, reheld(synthetic.Run(2, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), time.Microsecond, 0)...)
-	run.Results = append(run.Results, reheld(synthetic.Run(3, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), 10*time.Microsecond, 0)...)
-	run.Results = append(run.Results, reheld(synthetic.Run(4, 1, 2, []int{2, 8}, synthetic.Fast("a", 1e6)), 100*time.Nanosecond, 90)...)
+	run.Results = append(run.Results, setHold(synthetic.Run(2, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), time.Microsecond, 0)...)
+	run.Results = append(run.Results, setHold(synthetic.Run(3, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), 10*time.Microsecond, 0)...)
+	run.Results = append(run.Results, setHold(synthetic.Run(4, 1, 2, []int{2, 8}, synthetic.Fast("a", 1e6)), 100*time.Nanosecond, 90)...)
 	run.Results = append(run.Results, synthetic.Run(5, 1, 2, []int{1, 8}, synthetic.Model{Lock: synthetic.Served("q", harness.Redis, "redis"), Rate: synthetic.Constant(900)}).Results...)
 	names := func(ss []Situation) string {
 		var out []string
@@ -133,7 +133,7 @@ func TestMainSituations(t *testing.T) {
 		t.Errorf("first\n%s, want\n%s", got, want)
 	}
 	// A long hold alone is the only row.
-	first = MainSituations(Groups(&result.Run{Manifest: run.Manifest, Results: reheld(synthetic.Run(3, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), time.Millisecond, 0)}))
+	first = MainSituations(Groups(&result.Run{Manifest: run.Manifest, Results: setHold(synthetic.Run(3, 1, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), time.Millisecond, 0)}))
 	if got := names(first); strings.Count(got, "long hold") != 3 {
 		t.Errorf("a long hold alone: %s", got)
 	}

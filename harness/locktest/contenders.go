@@ -143,7 +143,7 @@ const (
 
 func needQueue(sh shape) {
 	if sh.workers < 2 {
-		must(NotApplicable("no queue to speak of: the lock serves one worker"))
+		must(NotApplicable("no queue: the lock serves one worker"))
 	}
 }
 

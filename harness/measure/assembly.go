@@ -147,7 +147,7 @@ func (a *assembly) conflict() error {
 		switch {
 		case c.Nonce == "" || c == a.own:
 		case r == o.Rank:
-			return usage("rank %d of job %s is taken by a process that lives: pid %d on host %s: give each rank a number of its own, or the run another job", r, o.Job, c.PID, c.Host)
+			return usage("rank %d of job %s is taken by a live process: pid %d on host %s: give each rank a number of its own, or the run another job", r, o.Job, c.PID, c.Host)
 		case c.Ranks != o.Ranks:
 			return usage("%v counts %d ranks, this one, rank %d, %d: start all with the same number", Rank{Rank: r, Host: c.Host, PID: c.PID}, c.Ranks, o.Rank, o.Ranks)
 		}

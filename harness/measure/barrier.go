@@ -97,7 +97,7 @@ func (g *Ranks) within(ctx context.Context) (context.Context, func()) {
 	return ctx, func() { stop(); cancel(nil) }
 }
 
-var errOrder = errors.New("measure: ranks came to different barriers")
+var errOrder = errors.New("measure: ranks reached different barriers")
 
 // values returns the values in the posts of a barrier, or nil if some are missing.
 func (g *Ranks) values(name string, posts [][]byte, left map[int]bool) ([][]byte, error) {
@@ -184,10 +184,10 @@ func (w *watcher) look(ctx context.Context) *LostRankError {
 		w.answered, w.failed = time.Now(), 0
 		return w.judge(ctx, claims)
 	case err == nil && silent < silence-2*beatPause:
-		return gone("has lost what this run had there: was it restarted or emptied?")
+		return gone("has lost the data of this run: was it restarted or emptied?")
 	case err == nil:
 		return &LostRankError{w.members[own].String(),
-			fmt.Sprintf("is this one, and was taken for gone: its claim ended, which it had not renewed for %v: it was stopped, starved or cut off", silent.Round(time.Second/10))}
+			fmt.Sprintf("is this one, and was taken for dead: it did not renew its claim for %v, because it was stopped, starved or cut off", silent.Round(time.Second/10))}
 	case errors.Is(err, errRefused):
 		return gone("refuses this rank: %v", err)
 	case unanswered >= silence-beatPause/4 && w.failed > 0:

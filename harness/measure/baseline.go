@@ -48,7 +48,7 @@ func bracket(r *result.Result, before, after []float64) {
 		w = machine.Warning{
 			Kind:   "round-trip",
 			Text:   fmt.Sprintf("a bare request to %s took %.0f µs before the window and %.0f µs after it", server, a/1e3, b/1e3),
-			Remedy: "compare figures in round trips only between rounds without this warning; where client and server share few processors, the same request has two times, such as 30 and 160 µs to Redis, by which of them each gets: put the server on a machine or on processors of its own",
+			Remedy: "compare figures in round trips only between rounds without this warning; if client and server share few processors, a request takes one of two times, such as 30 or 160 µs to Redis, depending on their placement: give the server its own machine or processors",
 		}
 	}
 	if max(a, b) > change*min(a, b) {

@@ -68,7 +68,7 @@ func (r *relay) pass(ctx context.Context, failed error) (int64, error) {
 		return 0, r.err
 	}
 	if r.passed == len(points) {
-		return 0, errors.New("measure: a measuring process comes to one point too many")
+		return 0, errors.New("measure: a measuring process reached an unexpected synchronization point")
 	}
 	point := points[r.passed]
 	at, err := r.together.begin(ctx, fmt.Sprintf("%d-%s", r.serial, point), point == pointWindow, failed)

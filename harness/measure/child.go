@@ -201,7 +201,7 @@ func (s *spec) answered(r *result.Result) error {
 	if r.Workload == s.Workload {
 		return nil
 	}
-	return &lostError{err: fmt.Errorf("measure: it measured %s, not %s: it does not know an axis of the workload", r.Workload.Name(), s.Workload.Name())}
+	return &lostError{err: fmt.Errorf("measure: it measured %s, not %s: its build lacks an axis of the workload", r.Workload.Name(), s.Workload.Name())}
 }
 
 // ask starts a measuring process with s, and returns its output at its end, also with an
@@ -364,11 +364,11 @@ func AskBuild(ctx context.Context, path string) (Build, error) {
 		return Build{}, fmt.Errorf("measure: %w", context.Cause(ctx))
 	}
 	if err != nil {
-		return Build{}, refuse("%s does not answer as a locklab of protocol %d does; a build from before there was --interleave cannot (%v)", path, protocol, err)
+		return Build{}, refuse("%s does not answer as a locklab of protocol %d does; a build older than --interleave cannot (%v)", path, protocol, err)
 	}
 	var b Build
 	if err := json.Unmarshal(heard.answer, &b); err != nil || b.Protocol == 0 {
-		return Build{}, refuse("%s is not a build of locklab that can be commanded: it did not say which protocol it speaks", path)
+		return Build{}, refuse("%s is not a build of locklab with --interleave: it reported no protocol version", path)
 	}
 	if b.Protocol != protocol || b.Schema != result.Schema {
 		return Build{}, refuse("%s speaks protocol %d and schema %d, this program %d and %d: build both binaries and this one from commits that agree",

@@ -131,7 +131,7 @@ func (h heard) silent() error {
 // - a lockError, if the process ended on its own while the lock ran.
 func fate(err error, h heard, said string) error {
 	lines := slices.DeleteFunc(strings.Split(said, "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
-	first := "it said nothing"
+	first := "it printed nothing"
 	if len(lines) > 0 {
 		first = result.OneLine(lines[0])
 	}
@@ -233,7 +233,7 @@ func (e *lockError) Error() string { return e.text }
 
 // crashed returns the error for a measuring process that ended on its own while its lock ran.
 func crashed(err error, trace []string) error {
-	text := fmt.Sprintf("%v: %s", err, append(trace, "it said nothing")[0])
+	text := fmt.Sprintf("%v: %s", err, append(trace, "it printed nothing")[0])
 	return &lockError{text, oracle.Violation{Rule: oracle.Crash, Count: 1, Trace: trace,
 		Detail: "the lock ended the process that measured it: " + text}}
 }

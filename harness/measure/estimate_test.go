@@ -14,7 +14,7 @@ import (
 // TestGivesUp: a run in which all processes are killed ends early.
 func TestGivesUp(t *testing.T) {
 	told := 0
-	err := plan(100, mortalNamed("kill-always")).Run(t.Context(), func(at Progress) error {
+	err := plan(100, lethalLockNamed("kill-always")).Run(t.Context(), func(at Progress) error {
 		if at.Lost != nil {
 			told++
 		}

@@ -147,9 +147,9 @@ func TestRefused(t *testing.T) {
 		{RankOptions{Rank: 2, Ranks: 2}, "rank 2 of 2: ranks count from 0 to 1"},
 		{RankOptions{Rank: -1, Ranks: 2}, "rank -1 of 2"},
 		{RankOptions{Ranks: 2, Job: "a:b"}, `the job is called "a:b"`},
-		{RankOptions{Ranks: 2, Assemble: -1}, "waited for -1ns"},
+		{RankOptions{Ranks: 2, Assemble: -1}, "the other ranks is -1ns"},
 		{RankOptions{Ranks: 2}, "no server is named"},
-		{RankOptions{Ranks: 2, Sync: "etcd://h:1"}, "not named rightly: want redis://[user:password@]host:port[/db], without TLS"},
+		{RankOptions{Ranks: 2, Sync: "etcd://h:1"}, "ranks meet is invalid: want redis://[user:password@]host:port[/db], without TLS"},
 		{RankOptions{Ranks: 2, Sync: "redis://u:" + secret + "@127.0.0.1:1"}, "Redis at 127.0.0.1:1, where the ranks meet, does not answer"},
 	} {
 		t.Run(test.want, func(t *testing.T) {
@@ -168,7 +168,7 @@ func TestTaken(t *testing.T) {
 	all := groups(t, join(t, sync, 2, func(o *RankOptions, m *Rank) { m.PID, o.expiry = 4242, 0 }))
 	o := RankOptions{Rank: 1, Ranks: 2, Sync: sync, Job: jobOf(t), Assemble: patience}
 	_, err := JoinRanks(t.Context(), o, Rank{})
-	refused(t, err, "rank 1 of job "+o.Job+" is taken by a process that lives: pid 4242 on host host1")
+	refused(t, err, "rank 1 of job "+o.Job+" is taken by a live process: pid 4242 on host host1")
 	for _, g := range all {
 		if g.Context().Err() != nil {
 			t.Errorf("the run that was there has ended: %v", context.Cause(g.Context()))

@@ -91,6 +91,6 @@ func byMessages(err error) machine.Warning {
 	return machine.Warning{
 		Kind:   "messages",
 		Text:   fmt.Sprintf("the workers do not run in the process of the lock, so messages to it are in every time: %v", err),
-		Remedy: "compare it with locks of the same process only, or leave out the axis that its process does not know",
+		Remedy: "compare it with locks of the same process only, or leave out the axis that its process does not support",
 	}
 }

@@ -68,7 +68,7 @@ func TestLoopRejects(t *testing.T) {
 	}
 	noReaders, open := loopJob(fmt.Errorf("%w: no readers", harness.ErrUsage)), loopJob(errors.New("it was asked"))
 	noReaders.Workload.Window = 200 * time.Millisecond // long enough for a worker of this process to get a processor
-	open.Workload = openly(8, 2_000, 0)
+	open.Workload = openWorkload(8, 2_000, 0)
 	for _, job := range []Job{noReaders, open} {
 		r, err := Measure(t.Context(), in, job)
 		if err != nil || r.Ops == 0 || !slices.Contains(kindsOf(r), "messages") {

@@ -50,7 +50,7 @@ func parseSync(text string) (*redis.Options, error) {
 	}
 	o, err := redis.ParseURL(text)
 	if err != nil || o.TLSConfig != nil || o.Network != "tcp" || strings.ContainsAny(text, "?#") {
-		return nil, usage("the server where the ranks meet is not named rightly: want %s", forms)
+		return nil, usage("the address of the server where the ranks meet is invalid: want %s", forms)
 	}
 	return o, nil
 }

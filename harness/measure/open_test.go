@@ -10,7 +10,7 @@ import (
 	"locklab/harness/result"
 )
 
-func openly(workers int, rate harness.Rate, hold time.Duration) harness.Workload {
+func openWorkload(workers int, rate harness.Rate, hold time.Duration) harness.Workload {
 	return harness.Workload{Workers: workers, Rate: rate, Hold: harness.Span{Mean: hold}, Warmup: 20 * time.Millisecond, Window: 100 * time.Millisecond}
 }
 
@@ -53,12 +53,12 @@ func kindsOf(r *result.Result) (kinds []string) {
 }
 
 func TestOpenLocal(t *testing.T) {
-	even := openly(3, 20_000, 5*time.Microsecond)
+	even := openWorkload(3, 20_000, 5*time.Microsecond)
 	even.Arrivals, even.Pin = harness.Even, harness.PinThread
-	data := openly(4, 50_000, 0)
+	data := openWorkload(4, 50_000, 0)
 	data.Section = harness.SectionMap
-	rare := openly(4, 100, 5*time.Microsecond) // few, so workers sleep
-	for _, w := range []harness.Workload{openly(2, 20_000, 5*time.Microsecond), openly(1, 1_000_000, 0), even, data, rare} {
+	rare := openWorkload(4, 100, 5*time.Microsecond) // few, so workers sleep
+	for _, w := range []harness.Workload{openWorkload(2, 20_000, 5*time.Microsecond), openWorkload(1, 1_000_000, 0), even, data, rare} {
 		t.Run(w.Name(), func(t *testing.T) {
 			r := measureLocal(t, good, w)
 			checkArrivals(t, r)
@@ -72,14 +72,14 @@ func TestOpenLocal(t *testing.T) {
 		if raceEnabled {
 			t.Skip("the race detector sees what the lock fails to prevent")
 		}
-		r := measureLocal(t, busted, openly(4, 2_000_000, 200*time.Nanosecond))
+		r := measureLocal(t, busted, openWorkload(4, 2_000_000, 200*time.Nanosecond))
 		requireViolation(t, r, "exclusion")
 	})
 }
 
 // TestRareAreTimed: after a warm-up without arrivals, each of a few is timed.
 func TestRareAreTimed(t *testing.T) {
-	w := openly(2, 100, 0)
+	w := openWorkload(2, 100, 0)
 	w.Warmup, w.Arrivals = time.Microsecond, harness.Even
 	for seed := range uint64(3) { // one of them may have an arrival in 2 ms
 		r := measureJob(t, Job{Lock: good, Workload: w, Seed: seed})
@@ -102,7 +102,7 @@ func (m *timed) Unlock() { m.shortest = min(m.shortest, time.Since(m.granted)); 
 
 // TestOverload: a lock at five times its capacity grants what it can; others count as waits.
 func TestOverload(t *testing.T) {
-	w := openly(4, 5_000, time.Millisecond)
+	w := openWorkload(4, 5_000, time.Millisecond)
 	check := func(r *result.Result, hold time.Duration) {
 		t.Helper()
 		checkArrivals(t, r)
@@ -135,17 +135,17 @@ func measureOpen(t *testing.T, s *shelf, w harness.Workload) *result.Result {
 
 func TestOpenRemote(t *testing.T) {
 	s := new(shelf)
-	r := measureOpen(t, s, openly(16, 2_000, 50*time.Microsecond))
+	r := measureOpen(t, s, openWorkload(16, 2_000, 50*time.Microsecond))
 	checkArrivals(t, r)
 	checkUnowned(t, r)
 	if n := r.Wait.Count(); n != int64(r.Open.Offered) || r.Wire == nil {
 		t.Errorf("%d waits of %d arrivals, traffic %v", n, r.Open.Offered, r.Wire)
 	}
 	s = new(shelf)
-	if measureOpen(t, s, openly(16, 10, 0)); s.token.Load() < 2*16 { // the workers meet before each drive
+	if measureOpen(t, s, openWorkload(16, 10, 0)); s.token.Load() < 2*16 { // the workers meet before each drive
 		t.Errorf("the lock was taken %d times, want twice by each of 16 workers at least", s.token.Load())
 	}
-	if r := measureOpen(t, &shelf{open: true}, openly(16, 2_000, time.Millisecond)); len(r.Violations) == 0 {
+	if r := measureOpen(t, &shelf{open: true}, openWorkload(16, 2_000, time.Millisecond)); len(r.Violations) == 0 {
 		t.Error("a lock that lets every worker in passes")
 	}
 }
@@ -177,7 +177,7 @@ func TestLoadDoubts(t *testing.T) {
 
 // TestDeadline: a missed deadline drops the acquisition and counts as a wait.
 func TestDeadline(t *testing.T) {
-	w := openly(8, 1_000, 5*time.Millisecond)
+	w := openWorkload(8, 1_000, 5*time.Millisecond)
 	w.Deadline = 20 * time.Millisecond
 	for _, v := range []*harness.Variant{new(shelf).variant(harness.Traits{Fenced: true}), good} {
 		r := measureLocal(t, v, w)

@@ -76,7 +76,7 @@ type Plan struct {
 // Validate reports the first mistake in p as an error that wraps harness.ErrUsage.
 func (p *Plan) Validate() error {
 	if len(p.Cases) == 0 {
-		return refuse("no case to measure: the locks and workers chosen leave none")
+		return refuse("no case to measure with these locks and workers")
 	}
 	if p.Rounds < 1 {
 		return refuse("rounds is %d: want 1 or more", p.Rounds)
@@ -138,7 +138,7 @@ var ErrGaveUp = errors.New("measure: gave up")
 // its process has violated a promise, which is its result.
 func (p *Plan) Run(ctx context.Context, report func(Progress) error, builds ...Build) error {
 	if p.Unknown() {
-		return refuse("the rates of some cases are to be found yet")
+		return refuse("the rates of some cases are not yet known")
 	}
 	if err := p.Validate(); err != nil {
 		return err

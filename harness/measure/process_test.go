@@ -103,11 +103,11 @@ func TestAskBuildRefuses(t *testing.T) {
 		{t.TempDir(), "is a directory"},
 		{plain, "permission denied"},
 		{script(t, hear+"exit 0"), "protocol"},
-		{script(t, hear+"echo '{}'"), "which protocol"},
-		{script(t, "exec head -n 1"), "which protocol"}, // echoes its input
+		{script(t, hear+"echo '{}'"), "no protocol version"},
+		{script(t, "exec head -n 1"), "no protocol version"}, // echoes its input
 		{script(t, hear+"exit 7"), "status 7"},
-		{script(t, hear+`echo 'no lock is called ""' >&2; exit 1`), "before there was --interleave"}, // the output of older builds
-		{script(t, "exec yes"), "pipe"},                                                              // is stopped before it fills the memory
+		{script(t, hear+`echo 'no lock is called ""' >&2; exit 1`), "older than --interleave"}, // the output of older builds
+		{script(t, "exec yes"), "pipe"},                                                        // is stopped before it fills the memory
 		{script(t, hear+fmt.Sprintf(`echo '{"protocol":%d,"schema":%d}'`, protocol+1, result.Schema)), "build both"},
 		{script(t, hear+fmt.Sprintf(`echo '{"protocol":%d,"schema":%d}'`, protocol, result.Schema+1)), "build both"},
 	} {
@@ -174,15 +174,15 @@ func TestRunBuilds(t *testing.T) {
 // onceEnv names a file. The process that creates it is the only one killed by kill-once.
 const onceEnv = "LOCKLAB_TEST_ONCE"
 
-// mortals are locks that end their process in the tenth acquisition, each in another way.
-var mortals = []*harness.Variant{
-	mortal("panic", func() { panic(slowPanic{}) }),
-	mortal("nil", func() { var p *mortalLock; p.calls++ }),
-	mortal("stack", func() { debug.SetMaxStack(1 << 16); depth = deep(0) }),
-	mortal("exit-0", func() { os.Exit(0) }),
-	mortal("kill-always", func() { kill(syscall.SIGKILL) }),
-	mortal("abort", func() { kill(syscall.SIGABRT) }), // sent by a process, as from outside
-	mortal("kill-once", func() {
+// lethalLocks are locks that end their process in the tenth acquisition, each in another way.
+var lethalLocks = []*harness.Variant{
+	newLethalLock("panic", func() { panic(slowPanic{}) }),
+	newLethalLock("nil", func() { var p *lethalLock; p.calls++ }),
+	newLethalLock("stack", func() { debug.SetMaxStack(1 << 16); depth = deep(0) }),
+	newLethalLock("exit-0", func() { os.Exit(0) }),
+	newLethalLock("kill-always", func() { kill(syscall.SIGKILL) }),
+	newLethalLock("abort", func() { kill(syscall.SIGABRT) }), // sent by a process, as from outside
+	newLethalLock("kill-once", func() {
 		if f, err := os.OpenFile(os.Getenv(onceEnv), os.O_CREATE|os.O_EXCL, 0o644); err == nil {
 			f.Close()
 			kill(syscall.SIGKILL)
@@ -190,21 +190,21 @@ var mortals = []*harness.Variant{
 	}),
 }
 
-func mortal(name string, die func()) *harness.Variant {
-	return localLock(name, harness.Traits{}, func() sync.Locker { return &mortalLock{die: die} })
+func newLethalLock(name string, die func()) *harness.Variant {
+	return localLock(name, harness.Traits{}, func() sync.Locker { return &lethalLock{die: die} })
 }
 
-func mortalNamed(name string) *harness.Variant {
-	return mortals[slices.IndexFunc(mortals, func(v *harness.Variant) bool { return v.Name == name })]
+func lethalLockNamed(name string) *harness.Variant {
+	return lethalLocks[slices.IndexFunc(lethalLocks, func(v *harness.Variant) bool { return v.Name == name })]
 }
 
-type mortalLock struct {
+type lethalLock struct {
 	sync.Mutex
 	calls int
 	die   func()
 }
 
-func (l *mortalLock) Unlock() {
+func (l *lethalLock) Unlock() {
 	if l.calls++; l.calls == 10 {
 		l.die()
 	}
@@ -253,7 +253,7 @@ func TestDeaths(t *testing.T) {
 		{"kill-once", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			at := measureWith(t, mortalNamed(c.name), "")
+			at := measureWith(t, lethalLockNamed(c.name), "")
 			switch {
 			case c.name == "kill-once":
 				if at.Result == nil || len(at.Result.Violations) > 0 || at.Result.Ops == 0 || len(at.Result.Retries) != 1 || !strings.Contains(at.Result.Retries[0], "signal: killed") {

@@ -72,7 +72,7 @@ func (o RankOptions) complete() (RankOptions, error) {
 	case !jobName.MatchString(o.Job):
 		return o, usage("the job is called %.80q: want up to 100 letters, digits, dots, dashes and underscores", o.Job)
 	case o.Assemble < 0:
-		return o, usage("the other ranks are waited for %v: want more than 0, or 0 for %v", o.Assemble, defaultAssemble)
+		return o, usage("the wait for the other ranks is %v: want more than 0, or 0 for %v", o.Assemble, defaultAssemble)
 	}
 	return o, nil
 }
@@ -224,7 +224,7 @@ func (g *Ranks) Leave(ctx context.Context, why string) (err error) {
 		gone := g.meeting.leave(ctx)
 		g.cancel(errLeft)
 		if failed := cmp.Or(told, gone); failed != nil && lost == nil {
-			err = fmt.Errorf("measure: the others may not know that this rank has left: %w", failed)
+			err = fmt.Errorf("measure: the other ranks may not have been notified that this rank left: %w", failed)
 		}
 	})
 	return err

@@ -270,7 +270,7 @@ func loadDoubts(r *result.Result) (ws []machine.Warning) {
 	if p99 := r.Wait.Quantile(0.99); o.Lag99 > mostLag*p99 && r.Wait.Count() > 0 {
 		ws = append(ws, machine.Warning{
 			Kind: "pacing",
-			Text: numfmt.Plain(fmt.Sprintf("1 in 100 requests began more than %s after it was meant to although a worker was free; p99 of the waits is %s",
+			Text: numfmt.Plain(fmt.Sprintf("1 in 100 requests began more than %s late although a worker was free; p99 of the waits is %s",
 				numfmt.Nanos(o.Lag99), numfmt.Nanos(p99))),
 			Remedy: "read its tail as that of the machine, not of the lock; use fewer --workers, or a machine with processors to spare",
 		})

@@ -160,7 +160,7 @@ func fits(v *harness.Variant, w harness.Workload) error {
 	case v.Local != nil && w.Rate > 0 && (w.Locks > 1 || w.Reads > 0):
 		return refuse("an open loop drives one local lock without readers: give %s a rate, or reads or several locks", v.Name)
 	case v.Traits.Misfit(w) != "":
-		return refuse("%s cannot be measured so: %s", v.Name, v.Traits.Misfit(w))
+		return refuse("%s cannot be measured with this workload: %s", v.Name, v.Traits.Misfit(w))
 	case Unguarded(v, w) != "":
 		return refuse("%s cannot guard the data of section %s: %s", v.Name, w.Section, Unguarded(v, w))
 	}
@@ -282,7 +282,7 @@ func (r *Rig) window(ctx context.Context, servers *serverMeter) (*result.Result,
 	return res, nil
 }
 
-// watched returns the result of drive with what the machine did meanwhile.
+// watched returns the result of drive with the noise of the machine meanwhile.
 func (r *Rig) watched(ctx context.Context, drive func() (*result.Result, error)) (*result.Result, error) {
 	var seen machine.Noise
 	res, err := r.probed(ctx, func() (*result.Result, error) {
@@ -319,7 +319,7 @@ func doubts(r *result.Result) (ws []machine.Warning) {
 	if r.Elapsed > 2*r.Workload.Window+50*time.Millisecond {
 		ws = append(ws, machine.Warning{
 			Kind:   "late",
-			Text:   "a window lasted more than twice as long as asked: the coordinator got no CPU",
+			Text:   "a window lasted more than twice as long as requested: the coordinator got no CPU",
 			Remedy: "use a machine with more processors, or fewer workers",
 		})
 	}

@@ -93,7 +93,7 @@ func (deafClient) Lock(context.Context) (harness.Lease, error)        { select {
 func (deafClient) Close() error                                       { return nil }
 
 func TestMain(m *testing.M) {
-	Main(append([]*harness.Variant{good, readers, optimist, busted, stuck, hang, unreachable, deaf, crash, single, shared, unshared, exclusive3}, mortals...))
+	Main(append([]*harness.Variant{good, readers, optimist, busted, stuck, hang, unreachable, deaf, crash, single, shared, unshared, exclusive3}, lethalLocks...))
 	runTests(m)
 }
 
@@ -241,8 +241,8 @@ func checkSound(t *testing.T, r *result.Result) {
 func TestOpsLimit(t *testing.T) {
 	for _, job := range []Job{
 		{Lock: good, Workload: workload(3)},
-		{Lock: good, Workload: openly(8, 20_000, 0)},
-		{Lock: new(shelf).variant(harness.Traits{}), Workload: openly(8, 20_000, 0)},
+		{Lock: good, Workload: openWorkload(8, 20_000, 0)},
+		{Lock: new(shelf).variant(harness.Traits{}), Workload: openWorkload(8, 20_000, 0)},
 	} {
 		rig := openRig(t, job)
 		for _, n := range []int64{1, 63, 64, 65, 300} {

@@ -219,7 +219,7 @@ func (t table) audit() (writes uint64, flaw string) {
 		writes += n
 	}
 	if found != structureKeys || len(t) != structureKeys {
-		flaw = fmt.Sprintf("the map says it has %d keys, %d were found, and %d were put in", len(t), found, structureKeys)
+		flaw = fmt.Sprintf("the map counts %d keys, %d were found, and %d were put in", len(t), found, structureKeys)
 	}
 	return writes, flaw
 }

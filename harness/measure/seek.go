@@ -62,9 +62,9 @@ func (s *search) seek() error {
 	}
 	switch {
 	case !found:
-		s.Missing = fmt.Sprintf("grants less than %d %% of what is asked for already at %v, the least load that was tried", result.LeastGoodput, s.Rest)
+		s.Missing = fmt.Sprintf("grants less than %d %% of the requests already at %v, the lowest load that was tried", result.LeastGoodput, s.Rest)
 	case s.Over == 0:
-		s.Missing = fmt.Sprintf("is up to every load that was tried, %v at most", s.UpTo)
+		s.Missing = fmt.Sprintf("keeps up with every load that was tried, up to %v", s.UpTo)
 	default:
 		s.Rates = around(between(s.UpTo, s.Over), s.least)
 	}

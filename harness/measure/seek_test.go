@@ -260,7 +260,7 @@ func TestAround(t *testing.T) {
 	}
 }
 
-func sought(v *harness.Variant, w harness.Workload) *Plan {
+func planOfSearch(v *harness.Variant, w harness.Workload) *Plan {
 	p := plan(1, v)
 	p.Cases = []Case{{Lock: v, Workload: w, Sought: true}}
 	return p
@@ -269,7 +269,7 @@ func sought(v *harness.Variant, w harness.Workload) *Plan {
 // TestSeekPlan: the rates around a saturation point are added once, and again the same.
 func TestSeekPlan(t *testing.T) {
 	w := harness.Workload{Workers: 4, Hold: harness.Span{Mean: 200 * time.Microsecond}, Warmup: 2 * time.Millisecond, Window: 30 * time.Millisecond, Arrivals: harness.Even}
-	p := sought(good, w)
+	p := planOfSearch(good, w)
 	requireNoError(t, p.Validate())
 	if err := p.Run(t.Context(), nil); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("a plan without rates is run: %v", err)
@@ -279,9 +279,9 @@ func TestSeekPlan(t *testing.T) {
 	}
 	var ks []result.Saturation
 	for range 5 { // a busy machine may give too little
-		p = sought(good, w)
+		p = planOfSearch(good, w)
 		var err error
-		if ks, err = p.Seek(t.Context(), quietly); err != nil {
+		if ks, err = p.Seek(t.Context(), ignoreProgress); err != nil {
 			t.Fatal(err)
 		}
 		if len(ks) == 1 && len(ks[0].Rates) >= 4 {
@@ -301,7 +301,7 @@ func TestSeekPlan(t *testing.T) {
 			t.Errorf("case %d is %+v, want %v", i, c, want)
 		}
 	}
-	again := sought(good, w)
+	again := planOfSearch(good, w)
 	given := again.Cases[0]
 	given.Sought, given.Workload.Rate = false, k.Rates[1]
 	again.Cases = append(again.Cases, given)
@@ -309,7 +309,7 @@ func TestSeekPlan(t *testing.T) {
 		t.Errorf("made again, the plan has %d cases, want %d (%v)", len(again.Cases), len(p.Cases), err)
 	}
 	w.Workers++
-	if err := sought(good, w).Settle(ks); !errors.Is(err, harness.ErrUsage) {
+	if err := planOfSearch(good, w).Settle(ks); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("a plan gets rates of another workload: %v", err)
 	}
 	// In shorter windows the least rates have no arrival.
@@ -322,12 +322,12 @@ func TestSeekPlan(t *testing.T) {
 	}
 }
 
-// quietly ignores the progress of a search.
-func quietly(Seeking) {}
+// ignoreProgress ignores the progress of a search.
+func ignoreProgress(Seeking) {}
 
 // TestSeekNothing: locks that fail or are lost end their search, with the reason.
 func TestSeekNothing(t *testing.T) {
-	always := mortalNamed("kill-always")
+	always := lethalLockNamed("kill-always")
 	long := harness.Workload{Workers: 2, Hold: harness.Span{Mean: 200 * time.Millisecond}, Window: time.Millisecond}
 	for _, c := range []struct {
 		lock   *harness.Variant
@@ -340,14 +340,14 @@ func TestSeekNothing(t *testing.T) {
 		{always, workload(2), "gave no result in a probe: ", "", 0},
 		{good, long, "was not acquired once", "", 0},
 	} {
-		p := sought(c.lock, c.w)
-		ks, err := p.Seek(t.Context(), quietly)
+		p := planOfSearch(c.lock, c.w)
+		ks, err := p.Seek(t.Context(), ignoreProgress)
 		if err != nil || len(ks) != 1 || !strings.HasPrefix(ks[0].Missing, c.want) || !strings.HasPrefix(ks[0].Broken, c.broken) ||
 			(ks[0].Broken == "") != (c.broken == "") || len(ks[0].Rates) != c.rates || len(p.Cases) != c.rates {
 			t.Errorf("%s: %+v, %d cases, %v", c.lock.Name, ks, len(p.Cases), err)
 		}
 	}
-	p := sought(good, workload(2))
+	p := planOfSearch(good, workload(2))
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := p.Seek(ctx, func(Seeking) { cancel() }); !errors.Is(err, context.Canceled) || !p.Unknown() {
 		t.Errorf("a search that is cancelled: %v", err)

@@ -198,7 +198,7 @@ func (j *Judgement) takes(e *written, guarded *Resource) bool {
 	hold, seen := &j.Holds[e.hold], *guarded
 	takes := guarded.Take(e.token, hold.Shared)
 	if takes != e.taken {
-		j.find("", e.at, e.at, "the resource took %v a write with token %d of worker %d, and its rule says %v: it has seen %d, and %d of writers",
+		j.find("", e.at, e.at, "for a write with token %[2]d of worker %[3]d the resource recorded taken=%[1]v, but its rule gives %[4]v: it has seen %[5]d, and %[6]d of writers",
 			e.taken, e.token, hold.Worker, takes, seen.greatest, seen.writer)
 	}
 	return takes
@@ -261,7 +261,7 @@ func (j *Judgement) overlap(x Overlap) {
 		if x.Promised {
 			why = "could rely on it"
 		}
-		j.record(TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v beside worker %d, which held it since %v and %s",
+		j.record(TwoHolders, b.Acquired, to, "worker %d was granted the lock for %v while worker %d held it, since %v, and %s",
 			b.Worker, x.Length, a.Worker, j.since(a.Acquired), why)
 	}
 	j.Overlaps = append(j.Overlaps, x)

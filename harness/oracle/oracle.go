@@ -47,7 +47,7 @@ func Counter(got, want uint64) []Violation {
 
 // Torn reports how often a worker inside found the two halves of the guarded data unequal.
 func Torn(n uint64) []Violation {
-	return report(Exclusion, n, "what the lock guards was found half written")
+	return report(Exclusion, n, "the guarded data was found half written")
 }
 
 // Data reports that the data of section has got writes instead of want by the workers
@@ -69,7 +69,7 @@ func NotReturned(workers []int, waited time.Duration) []Violation {
 		return nil
 	}
 	return report(Liveness, uint64(len(workers)),
-		fmt.Sprintf("worker %d still waited after the run ended, and none got on for %v: the lock is stuck", workers[0], waited))
+		fmt.Sprintf("worker %d still waited after the run ended, and no worker made progress for %v: the lock is stuck", workers[0], waited))
 }
 
 func apart(a, b uint64) uint64 { return max(a, b) - min(a, b) }

@@ -55,7 +55,7 @@ func ClassOf(rs []*FaultResult, lock string) Class {
 		}
 	}
 	if c.Tries == 0 {
-		c.Sentence, c.Where = "not tested", "failures that were not tested do no harm"
+		c.Sentence, c.Where = "not tested", "untested failures do no harm"
 		return c
 	}
 	w.lock = w.rs[0].Lock
@@ -140,13 +140,13 @@ func (w witness) server() string {
 	}
 	switch {
 	case w.is(Failover, Held):
-		return "survives the loss of a server without two holders"
+		return "tolerates the loss of a server without two holders"
 	case w.broke(Failover, oracle.TwoHolders):
 		return one + "a failover may give it away twice"
 	case w.broke(Failover, oracle.Stuck):
 		return one + "the loss of a server may leave it stuck"
 	case w.is(Failover, Open):
-		return one + "the loss of a server may let two hold it or leave it stuck, which no try showed"
+		return one + "the loss of a server may let two hold it or leave it stuck, but no try showed that"
 	}
 	return "the loss of a server was not tested"
 }
@@ -169,7 +169,7 @@ func (w witness) token() string {
 	case w.is(Fencing, Held):
 		return "tokens rise"
 	case w.is(Fencing, Open):
-		return "its tokens may let a stale write pass, which no try showed"
+		return "its tokens may let a stale write pass, but no try showed that"
 	}
 	return "its tokens were not tested"
 }
@@ -182,7 +182,7 @@ func (w witness) where() string {
 	switch {
 	case w.is(Failover, Held):
 	case w.is(Failover, Untested):
-		parts = append(parts, "the loss of a server, which was not tested, does no harm")
+		parts = append(parts, "the untested loss of a server does no harm")
 	case (w.broke(Failover, oracle.TwoHolders) || w.is(Failover, Open)) && !w.oneServer():
 		parts = append(parts, "two holders after the loss of a server do no harm")
 	case w.oneServer() && w.strength() == Guarded:
@@ -196,7 +196,7 @@ func (w witness) where() string {
 	case pause.State == Held || w.is(Fencing, Held):
 		parts = append(parts, "the resource checks tokens")
 	case w.lock.Traits.Fenced && pause.State == Untested:
-		parts = append(parts, "a late write of a paused holder, which was not tested, does no harm")
+		parts = append(parts, "the untested late write of a paused holder does no harm")
 	default:
 		parts = append(parts, "a late write of a paused holder does no harm")
 	}
@@ -209,11 +209,11 @@ func (w witness) where() string {
 // strengthTexts describe the ability of one lock and of several locks of each strength.
 var strengthTexts = [...][2]string{
 	Unknown:  {"was not tested for failures", "were not tested for failures"},
-	Weak:     {"was tested, and gave neither guarantee", "were tested, and gave neither guarantee"},
-	Guarded:  {"is safe from a paused holder where the resource checks tokens, until a failover", "are safe from a paused holder where the resource checks tokens, until a failover"},
-	Fenced:   {"is safe where the resource checks tokens", "are safe where the resource checks tokens"},
-	Survives: {"survives the loss of a server without two holders", "survive the loss of a server without two holders"},
-	Strong:   {"survives the loss of a server without two holders, with tokens that refuse a paused holder", "survive the loss of a server without two holders, with tokens that refuse a paused holder"},
+	Weak:     {"was tested and gave neither guarantee", "were tested and gave neither guarantee"},
+	Guarded:  {"is safe from a paused holder if the resource checks tokens, until a failover", "are safe from a paused holder if the resource checks tokens, until a failover"},
+	Fenced:   {"is safe if the resource checks tokens", "are safe if the resource checks tokens"},
+	Survives: {"tolerates the loss of a server without two holders", "tolerate the loss of a server without two holders"},
+	Strong:   {"tolerates the loss of a server without two holders, with tokens that refuse a paused holder", "tolerate the loss of a server without two holders, with tokens that refuse a paused holder"},
 }
 
 // Of describes the ability of n locks of that strength, to follow "locks that".

@@ -111,7 +111,7 @@ var Overlap = metric("overlap", "overlap-%", "share of the measured span during 
 //
 // Source: open and closed systems in B. Schroeder, A. Wierman, M. Harchol-Balter, "Open
 // Versus Closed: A Cautionary Tale", NSDI 2006.
-var Offered = loaded("offered", "offered/s", "acquisitions per second that an open loop asked for", "Schroeder, Wierman & Harchol-Balter 2006", "",
+var Offered = loaded("offered", "offered/s", "acquisitions per second that an open loop requested", "Schroeder, Wierman & Harchol-Balter 2006", "",
 	func(r *Result) (float64, bool) {
 		return float64(r.Open.Offered) / r.Open.Span.Seconds(), r.Open.Span > 0
 	})
@@ -122,7 +122,7 @@ var Offered = loaded("offered", "offered/s", "acquisitions per second that an op
 //
 // Source: as [Offered]; the word is from S. Floyd, K. Fall, "Promoting the Use of End-to-End
 // Congestion Control in the Internet", IEEE/ACM ToN 7(4), 1999.
-var Goodput = loaded("goodput", "goodput-%", "rate granted by the deadline, if there is one, over the rate that an open loop asked for", "Floyd & Fall 1999", Higher,
+var Goodput = loaded("goodput", "goodput-%", "rate granted by the deadline, if there is one, over the rate that an open loop requested", "Floyd & Fall 1999", Higher,
 	func(r *Result) (float64, bool) {
 		offered, ok := Offered.Of(r)
 		granted, known := Throughput.Of(r)

@@ -178,7 +178,7 @@ func (g *group) roundTrip() float64 {
 	}
 	slices.Sort(all)
 	if least, most := all[0], all[len(all)-1]; most > alike*least {
-		g.warn("set the ranks up equally far from the servers, or read what each says of itself",
+		g.warn("place the ranks equally far from the servers, or read the figures of each rank",
 			"the round trip to the server is %v for one rank and %v for another: no figure is given in round trips", nanos(int64(least)), nanos(int64(most)))
 		return 0
 	}

@@ -39,7 +39,7 @@ type GuaranteeStatus struct {
 // confidence.
 const EnoughTries = 59
 
-// String says how the guarantee stands, such as "broken by holder-pause (stale write)".
+// String returns the state in words, such as "broken by holder-pause (stale write)".
 func (s GuaranteeStatus) String() string {
 	switch {
 	case s.State == Broken:
@@ -54,7 +54,7 @@ func (s GuaranteeStatus) String() string {
 	return string(s.State)
 }
 
-// Guarantees returns the status of each guarantee of the named lock. A guarantee is held only
+// GuaranteesOf returns the status of each guarantee of the named lock. A guarantee is held only
 // if every result that tests it has tries, and no result shows or expects an anomaly that breaks
 // it. If it is optional, as order and fencing are, the lock must also claim it.
 func GuaranteesOf(rs []*FaultResult, lock string) map[Guarantee]GuaranteeStatus {

@@ -86,13 +86,13 @@ func TestSaid(t *testing.T) {
 		want    []string // warnings, by part of them
 	}{
 		{"one clock", oneClock(), plain, nil, true, false, true, nil},
-		{"errors below a tenth of all", clocks(900), plain, nil, true, false, true, []string{"shorter than 3.6 µs need"}},
-		{"small errors", clocks(2_500), plain, nil, true, true, true, []string{"handovers between ranks with different clocks were left out", "shorter than 10 µs need not have been seen: by how much two of the clocks differ is known to ±5 µs"}},
+		{"errors below a tenth of all", clocks(900), plain, nil, true, false, true, []string{"shorter than 3.6 µs may"}},
+		{"small errors", clocks(2_500), plain, nil, true, true, true, []string{"handovers between ranks with different clocks were left out", "shorter than 10 µs may be missed: the difference of two of the clocks is known only to ±5 µs"}},
 		{"great errors, tokens", clocks(40_000), servedLock.Traits, nil, true, true, true, []string{"left out", "shorter than 160 µs"}},
-		{"great errors, no tokens", clocks(400_000), plain, nil, false, false, true, []string{"follow another by less than the clocks of their ranks are known: the order is not known", "shorter than 1.6 ms"}},
-		{"errors of a slice", clocks(4e6), plain, nil, false, false, false, []string{"the order is not known", "shorter than 16 ms", "nothing is said of shares within slices"}},
+		{"great errors, no tokens", clocks(400_000), plain, nil, false, false, true, []string{"follow another by less than the error of their ranks' clocks: the order is not known", "shorter than 1.6 ms"}},
+		{"errors of a slice", clocks(4e6), plain, nil, false, false, false, []string{"the order is not known", "shorter than 16 ms", "shares within slices"}},
 		{"not known, tokens", clocks(-1), servedLock.Traits, nil, true, true, false, []string{"clock of rank 0 on a, rank 1 on b, rank 2 on c and rank 3 on d differs", "left out", "shares within slices"}},
-		{"not known, no tokens", clocks(-1), plain, nil, false, false, false, []string{"clock of rank 0", "do not tell in which order", "shares within slices"}},
+		{"not known, no tokens", clocks(-1), plain, nil, false, false, false, []string{"clock of rank 0", "do not determine in which order", "shares within slices"}},
 		{"holds lost", oneClock(), plain, func(ps []*Result) { ps[1].HoldsLost, ps[1].Holds = 5, ps[1].Holds[5:] }, false, false, true, []string{"5 acquisitions were not kept"}},
 		{"no holds", oneClock(), plain, func(ps []*Result) { ps[1].Holds = nil }, false, false, true, []string{"acquisitions were not kept"}},
 		{"readers", oneClock(), plain, func(ps []*Result) {

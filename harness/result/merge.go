@@ -167,7 +167,7 @@ func check(parts []*Run) error {
 		case !m.IsPart():
 			return refuse("%s is no part of a run: it was measured by one rank, so report it as it is", p.Dir)
 		case m.Rank < 0 || m.Rank >= m.Ranks || m.Ranks > harness.MaxRanks:
-			return refuse("%s is damaged: it says that it is of rank %d of %d", p.Dir, m.Rank, m.Ranks)
+			return refuse("%s is damaged: it claims to be rank %d of %d", p.Dir, m.Rank, m.Ranks)
 		case len(p.Findings)+len(p.Samples)+len(p.Faults)+len(p.Simulations) > 0:
 			return refuse("%s has experiments, simulations or failure scenarios in addition to the part, which cannot be merged: run these into a separate directory", p.Dir)
 		}
@@ -241,10 +241,10 @@ const (
 // flawOf returns the flaw of r, which has no violation, as the part of a rank, or "".
 func flawOf(r *Result, rank int) string {
 	if err := r.Workload.Validate(); err != nil {
-		return fmt.Sprintf("is damaged: it has a workload that cannot be: %v", err)
+		return fmt.Sprintf("is damaged: it has an invalid workload: %v", err)
 	}
 	if len(r.Ranks) != 1 || r.Ranks[0].Rank != rank {
-		return "does not say what it did in it"
+		return "has no record of its own part in it"
 	}
 	k := r.Ranks[0]
 	first, workers := r.Workload.Share(rank)
@@ -260,7 +260,7 @@ func flawOf(r *Result, rank int) string {
 			h.Acquired <= h.Releasing && h.Releasing < mostTime && (i == 0 || r.Holds[i-1].Acquired <= h.Acquired)
 	}
 	if !sane {
-		return "is damaged: it has a time that cannot be"
+		return "is damaged: it has an invalid time"
 	}
 	return ""
 }

@@ -39,7 +39,7 @@ func TestRefused(t *testing.T) {
 			ps[3].Manifest.Parts = make([]Part, 4)
 			return ps
 		}, "part-3 is no part of a run but one that was merged"},
-		{"out of range", func(ps []*Run) []*Run { ps[3].Manifest.Rank = 4; return ps }, "part-3 is damaged: it says that it is of rank 4 of 4"},
+		{"out of range", func(ps []*Run) []*Run { ps[3].Manifest.Rank = 4; return ps }, "part-3 is damaged: it claims to be rank 4 of 4"},
 		{"numbers of ranks", func(ps []*Run) []*Run { ps[3].Manifest.Ranks = 5; return ps }, "different runs, by the number of ranks: 4 and 5"},
 		{"jobs", func(ps []*Run) []*Run { ps[3].Manifest.Job = ""; return ps }, "part-0 and part-3 are of different jobs: j and none"},
 		{"seeds", func(ps []*Run) []*Run { ps[3].Manifest.Seed = 8; return ps }, "different seeds: 7 and 8"},
@@ -151,8 +151,8 @@ func TestDropped(t *testing.T) {
 		{"late, by the clock", func(ps []*Run) { rank(ps[3]).Opened += 60e6 }, "rank 3 on b opened its window 60 ms after another rank, 15 % of it"},
 		{"early", func(ps []*Run) { rank(ps[3]).Closed -= 100e6 }, "rank 3 on b closed its window 100 ms before another rank, 25 % of it"},
 		{"twice", func(ps []*Run) { ps[1].Results = append(ps[1].Results, ps[1].Results[0]) }, "rank 1 on a has it 2 times"},
-		{"no rank", func(ps []*Run) { ps[1].Results[0].Ranks = nil }, "rank 1 on a does not say what it did"},
-		{"another rank", func(ps []*Run) { rank(ps[1]).Rank = 2 }, "rank 1 on a does not say what it did"},
+		{"no rank", func(ps []*Run) { ps[1].Results[0].Ranks = nil }, "rank 1 on a has no record of its own part"},
+		{"another rank", func(ps []*Run) { rank(ps[1]).Rank = 2 }, "rank 1 on a has no record of its own part"},
 		{"another share", func(ps []*Run) { rank(ps[1]).First = 3 }, "rank 1 on a has 2 of its workers, from 3 on, where 2 from 2 on are its share"},
 		{"a worker too many", func(ps []*Run) { ps[1].Results[0].Workers = make([]uint64, 3) }, "rank 1 on a has 3 of its workers"},
 		{"a worker of others", func(ps []*Run) { ps[1].Results[0].Holds[7].Worker = 2 }, "rank 1 on a is damaged"},

@@ -82,9 +82,9 @@ func (g *group) order() turnOrder {
 	case close == 0 && g.clocks.known, byTokens(all, first.Lock.Traits):
 		return g.follow(g.together(all))
 	case g.clocks.known:
-		g.warn(measureCloser, "of %d holds %d follow another by less than the clocks of their ranks are known: the order is not known, so handovers are not judged", len(all), close)
+		g.warn(measureCloser, "%[2]d of %[1]d holds follow another by less than the error of their ranks' clocks: the order is not known, so handovers are not judged", len(all), close)
 	default:
-		g.warn(measureCloser, "clocks and tokens do not tell in which order ranks held the lock, so handovers are not judged")
+		g.warn(measureCloser, "clocks and tokens do not determine in which order ranks held the lock, so handovers are not judged")
 	}
 	return turnOrder{}
 }
@@ -277,6 +277,6 @@ func (g *group) unseen() {
 		g.warn(measureCloser, "the clock of %s differs from other clocks by an unknown time: no overlap of its holds with holds of other ranks could be found", numfmt.List(blind, 4))
 	}
 	if e := g.clocks.worst(); e > 0 {
-		g.warn(measureCloser, "an overlap of holds of ranks with different clocks that is shorter than %v need not have been seen: by how much two of the clocks differ is known to ±%v", nanos(2*e), nanos(e))
+		g.warn(measureCloser, "an overlap of holds of ranks with different clocks that is shorter than %v may be missed: the difference of two of the clocks is known only to ±%v", nanos(2*e), nanos(e))
 	}
 }

@@ -29,10 +29,10 @@ var MergeRules = []*MergeRule{
 	{"Ops", "sum", fold(func(r *Result) *uint64 { return &r.Ops }, func(a, b uint64) uint64 { return a + b })},
 	{"Workers", "one after the other, in the order of ranks", fold(func(r *Result) *[]uint64 { return &r.Workers },
 		func(a, b []uint64) []uint64 { return slices.Concat(a, b) })},
-	{"Handovers", "counted anew in the order of all holds, while all ranks measured; 0 if the order is not known", func(out *Result, g *group) { out.Handovers = min(g.turns.handovers, out.Ops) }},
+	{"Handovers", "counted again in the order of all holds, while all ranks measured; 0 if the order is not known", func(out *Result, g *group) { out.Handovers = min(g.turns.handovers, out.Ops) }},
 	{"Wait", "histograms added up", fold(func(r *Result) *Histogram { return &r.Wait }, Histogram.Merge)},
-	{"Handover", "measured anew in the order of all holds, without those whose error is above a tenth; empty if the order is not known", func(out *Result, g *group) { out.Handover = g.turns.handover }},
-	{"HandoverWait", "measured anew in the order of all holds; empty if the order is not known", func(out *Result, g *group) { out.HandoverWait = g.turns.wait }},
+	{"Handover", "measured again in the order of all holds, without those whose error is above a tenth; empty if the order is not known", func(out *Result, g *group) { out.Handover = g.turns.handover }},
+	{"HandoverWait", "measured again in the order of all holds; empty if the order is not known", func(out *Result, g *group) { out.HandoverWait = g.turns.wait }},
 	{"Hold", "sums", fold(func(r *Result) *Spans { return &r.Hold }, Spans.Merge)},
 	{"Think", "sums", fold(func(r *Result) *Spans { return &r.Think }, Spans.Merge)},
 	{"Owners", "the workers of all holds in their order, the first 16384; none if the order is not known", func(out *Result, g *group) { out.Owners = g.turns.owners }},
@@ -132,7 +132,7 @@ func (g *group) slices() []uint32 {
 	apart := first - from + g.clocks.worst()
 	if !g.clocks.known || apart > length/20 {
 		if slices.ContainsFunc(g.parts, func(p *Result) bool { return len(p.Slices) > 0 }) {
-			g.warn(measureCloser, "the windows of the ranks did not surely open within %v of each other: nothing is said of shares within slices of %v", time.Duration(length/20), harness.SliceLength)
+			g.warn(measureCloser, "the windows of the ranks may have opened more than %v apart: shares within slices of %v are not known", time.Duration(length/20), harness.SliceLength)
 		}
 		return nil
 	}

@@ -18,7 +18,7 @@ import (
 // greater one.
 const Schema = 1
 
-// What the lab measures of the machine, under names that other modules can use.
+// Environment, Noise and Warning are types of the internal package machine, for other modules.
 type (
 	Environment = machine.Environment
 	Noise       = machine.Noise
@@ -320,7 +320,7 @@ func (k Saturation) String() string {
 	}
 	up, over := k.UpTo.Rounded(SaturationFigures), k.Over.Rounded(SaturationFigures)
 	if k.Rule == LimitGranted {
-		return fmt.Sprintf("between %v and %v it falls behind: it grants less than %d %% of what is asked for", up, over, LeastGoodput)
+		return fmt.Sprintf("between %v and %v it falls behind: it grants less than %d %% of the requests", up, over, LeastGoodput)
 	}
 	return numfmt.Plain(fmt.Sprintf("between %v and %v p99 of the waits exceeds %d times the unloaded p99, %s at %v",
 		up, over, MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest.Rounded(SaturationFigures)))

@@ -107,7 +107,7 @@ func noTry(r *FaultResult) string {
 	case r.Failed > 0:
 		return fmt.Sprintf("the fault could not be made in %s", tries(r.Failed))
 	case r.Starved > 0:
-		return fmt.Sprintf("the machine kept processes from running in %s, so they say nothing", tries(r.Starved))
+		return fmt.Sprintf("the machine kept processes from running in %s, so they do not count", tries(r.Starved))
 	case r.Interrupted:
 		return "the run ended before the first try"
 	}
@@ -222,7 +222,7 @@ func (row Survival) Reading() string {
 		if hs := row.Fault.Expected.Anomalies; len(hs) > 0 {
 			expected = "only " + ListAnomalies(hs) + " was expected"
 		}
-		return fmt.Sprintf("%s, where %s: %s", seen, expected, why)
+		return fmt.Sprintf("%s, but %s: %s", seen, expected, why)
 	case NotShown:
 		return fmt.Sprintf("%s not shown in %s, at most %s of them: %s", ListAnomalies(row.Fault.Expected.Anomalies), tries(row.N), numfmt.Percent(100*row.Bound), why)
 	case Confirmed:
@@ -231,7 +231,7 @@ func (row Survival) Reading() string {
 		}
 		return fmt.Sprintf("%s, as expected: %s", seen, why)
 	}
-	return seen + "; nothing was expected of this lock"
+	return seen + "; this lock has no expected result"
 }
 
 func (row Survival) counted(hs []oracle.Anomaly) string {

@@ -56,12 +56,12 @@ func TestJudge(t *testing.T) {
 		reading    string // part of it
 	}{
 		{"safe, nothing seen", madeFault(), result.Confirmed, 0, 0.01486686, "no anomaly in 200 tries, at most 1.5\u00a0% of them: the lease ends"},
-		{"safe, anomaly seen", madeFault(seen(oracle.TwoHolders, 1)), result.Refuted, 5, 0.02349847, "two holders in 1 of 200 tries, where no anomaly was expected"},
+		{"safe, anomaly seen", madeFault(seen(oracle.TwoHolders, 1)), result.Refuted, 5, 0.02349847, "two holders in 1 of 200 tries, but no anomaly was expected"},
 		{"safe, stall seen", madeFault(seen(oracle.Stall, 1)), result.Refuted, 0, 0.01486686, "stall in 1 of 200 tries"},
 		{"expected and seen", madeFault(expects(oracle.TwoHolders, oracle.TokenFell), seen(oracle.TwoHolders, 200)), result.Confirmed, 1000, 1, "two holders in 200 of 200 tries, as expected"},
 		{"expected, not seen", madeFault(expects(oracle.TwoHolders)), result.NotShown, 0, 0.01486686, "two holders not shown in 200 tries, at most 1.5\u00a0% of them"},
 		{"another than expected", madeFault(expects(oracle.TwoHolders), seen(oracle.TwoHolders, 3), seen(oracle.Stuck, 1)), result.Refuted, 15, 0.0383, "only two holders was expected"},
-		{"nothing known", madeFault(func(r *result.FaultResult) { r.Expected.Why = "" }, seen(oracle.Stuck, 1)), result.Observed, 0, 0.01486686, "nothing was expected"},
+		{"nothing known", madeFault(func(r *result.FaultResult) { r.Expected.Why = "" }, seen(oracle.Stuck, 1)), result.Observed, 0, 0.01486686, "no expected result"},
 		{"skipped", madeFault(func(r *result.FaultResult) { r.Tries, r.Skipped = 0, "no replica" }), result.NotTested, math.NaN(), 1, "not tested: no replica"},
 		{"no try", madeFault(func(r *result.FaultResult) { r.Tries, r.Failed = 0, 3 }), result.NotTested, math.NaN(), 1, "could not be made in 3 tries"},
 		{"one anomaly and another", madeFault(expects(result.UnsafeAnomalies...), seen(oracle.StaleWrite, 3), seen(oracle.TokenFell, 2)), result.Confirmed, 15, 0.0519, "stale write in 3 and token fell in 2 of 200 tries"},
@@ -174,7 +174,7 @@ func TestGuarantees(t *testing.T) {
 	check("possible, and not seen", result.Failover, result.Open, "promotion", rs[0], maybe)
 	check("possible, and seen elsewhere", result.Failover, result.Broken, "leader-stop", maybe, stuck)
 	check("what is possible breaks nothing", result.Failover, result.Held, "leader-kill", rs[0], madeFault(of("slow", result.Failover), expects(oracle.Stall)))
-	if c := result.ClassOf([]*result.FaultResult{rs[1], maybe}, "a"); c.Strength >= result.Survives || !strings.Contains(c.Sentence, "which no try showed") {
+	if c := result.ClassOf([]*result.FaultResult{rs[1], maybe}, "a"); c.Strength >= result.Survives || !strings.Contains(c.Sentence, "but no try showed that") {
 		t.Errorf("a failover that may give the lock away twice makes it %+v", c)
 	}
 	if stuck.Tries != 200 || skipped.Skipped == "" {
@@ -200,12 +200,12 @@ func TestClass(t *testing.T) {
 		sentence string
 		where    string
 	}{
-		{nil, result.Unknown, "not tested", "failures that were not tested do no harm"},
-		{[]*result.FaultResult{pause(func(r *result.FaultResult) { r.Tries = 0 })}, result.Unknown, "not tested", "failures that were not tested do no harm"},
+		{nil, result.Unknown, "not tested", "untested failures do no harm"},
+		{[]*result.FaultResult{pause(func(r *result.FaultResult) { r.Tries = 0 })}, result.Unknown, "not tested", "untested failures do no harm"},
 		{[]*result.FaultResult{failover(zk), pause(zk)}, result.Strong,
-			"survives the loss of a server without two holders, and tokens refuse a paused holder", ""},
+			"tolerates the loss of a server without two holders, and tokens refuse a paused holder", ""},
 		{[]*result.FaultResult{failover(bare), pause(bare, seen(oracle.StaleWrite, 3))}, result.Survives,
-			"survives the loss of a server without two holders; no fencing: a paused holder may still write", "a late write of a paused holder does no harm"},
+			"tolerates the loss of a server without two holders; no fencing: a paused holder may still write", "a late write of a paused holder does no harm"},
 		{[]*result.FaultResult{failover(seen(oracle.TwoHolders, 9)), pause()}, result.Fenced,
 			"one server: a failover may give it away twice, tokens still rise", "one server is enough and the resource checks tokens"},
 		{[]*result.FaultResult{failover(seen(oracle.TwoHolders, 9), seen(oracle.TokenFell, 9)), pause()}, result.Guarded,
@@ -213,16 +213,16 @@ func TestClass(t *testing.T) {
 		{[]*result.FaultResult{failover(bare, seen(oracle.TwoHolders, 9)), pause(bare, seen(oracle.StaleWrite, 9))}, result.Weak,
 			"no fencing: a failover or a pause may let two write", "one server is enough and a late write of a paused holder does no harm"},
 		{[]*result.FaultResult{failover(), pause(seen(oracle.StaleWrite, 1))}, result.Survives,
-			"survives the loss of a server without two holders; its tokens let a stale write pass", "a late write of a paused holder does no harm"},
+			"tolerates the loss of a server without two holders; its tokens let a stale write pass", "a late write of a paused holder does no harm"},
 		// An untested claim is no guarantee.
 		{[]*result.FaultResult{crash()}, result.Weak,
 			"its tokens were not tested; the loss of a server was not tested",
-			"the loss of a server, which was not tested, does no harm and a late write of a paused holder, which was not tested, does no harm"},
+			"the untested loss of a server does no harm and the untested late write of a paused holder does no harm"},
 		{[]*result.FaultResult{pause()}, result.Fenced,
-			"tokens refuse a paused holder; the loss of a server was not tested", "the loss of a server, which was not tested, does no harm and the resource checks tokens"},
+			"tokens refuse a paused holder; the loss of a server was not tested", "the untested loss of a server does no harm and the resource checks tokens"},
 		// A lock that does not become free again is weak, even if it is safe.
 		{[]*result.FaultResult{failover(zk), pause(zk), crash(zk, seen(oracle.Stuck, 1))}, result.Weak,
-			"survives the loss of a server without two holders, and tokens refuse a paused holder; it may stay taken for ever after its holder or a waiter has died",
+			"tolerates the loss of a server without two holders, and tokens refuse a paused holder; it may stay taken for ever after its holder or a waiter has died",
 			"the resource checks tokens and an operator can clean up after a crash"},
 		{[]*result.FaultResult{failover(zk, seen(oracle.Stuck, 1)), pause(zk)}, result.Fenced,
 			"the loss of a server may leave it stuck; tokens refuse a paused holder", "a lock that gets stuck can be freed by hand and the resource checks tokens"},

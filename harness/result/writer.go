@@ -36,7 +36,7 @@ func Create(dir string, m Manifest) (*Writer, error) {
 	}
 	results, err := begin(dir)
 	if errors.Is(err, fs.ErrExist) {
-		return nil, fmt.Errorf("%w: %s already holds a run; choose another directory, let --resume go on with it, or let --replace move it aside", harness.ErrUsage, dir)
+		return nil, fmt.Errorf("%w: %s already holds a run; choose another directory, continue it by --resume, or move it aside by --replace", harness.ErrUsage, dir)
 	}
 	if err != nil {
 		return nil, refuse(err)
@@ -220,7 +220,7 @@ func InUse(dir string) bool {
 	return lockFile(f) != nil
 }
 
-// A tail is a file that grows by whole pieces: a piece that does not fit, because the
+// A tail is a file that grows by whole chunks: a chunk that does not fit, because the
 // disk is full, leaves nothing.
 type tail struct{ *os.File }
 

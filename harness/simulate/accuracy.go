@@ -58,7 +58,7 @@ func Accuracy(m *Machine, lock string) string {
 	case m.Hypothetical:
 		return "Hypothetical: no machine of this size was measured; " + elsewhere + "."
 	case all == nil || err != nil || !reflect.DeepEqual(m, named):
-		return "No lock measured on such a machine is set beside the model; " + elsewhere + "."
+		return "No lock measured on such a machine is compared with the model; " + elsewhere + "."
 	case like != nil:
 		return fmt.Sprintf("%s off by a factor of %.2f (%.2f to %.2f of what was measured) for locks like it on such a machine, %d to %d workers, %s.",
 			cmp.Or(beware(like, "typically"), "Typically"), like.Typical, like.Least, like.Most, like.From, like.To, basis(m))

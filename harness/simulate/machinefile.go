@@ -178,7 +178,7 @@ func (m *Machine) Validate() error {
 		return machineError("name: %q is no word", m.Name)
 	}
 	if m.Doc == "" {
-		return machineError("doc is empty: say what %s is modelled on", m.Name)
+		return machineError("doc is empty: describe the machine that %s models", m.Name)
 	}
 	if m.Evidence != Fitted && m.Evidence != HeldOut && m.Evidence != LatenciesOnly {
 		return machineError("evidence: %q is not %q, %q or %q", m.Evidence, Fitted, HeldOut, LatenciesOnly)
@@ -193,7 +193,7 @@ func (m *Machine) Validate() error {
 			return err
 		}
 		if strings.TrimSpace(m.Sources[f.name]) == "" {
-			return machineError("sources: %s has none; say where it is from, or \"guess\" and why", f.name)
+			return machineError("sources: %s has none; name its source, or \"guess\" and the reason", f.name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.Sources)) {

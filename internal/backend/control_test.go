@@ -28,7 +28,7 @@ func mustStartRedisOf(t *testing.T, sys system, o RedisOptions) *Server {
 func ask(s *Server, i int, limit time.Duration, args ...any) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	return tell(ctx, s.servers[i].member, args...)
+	return runCommand(ctx, s.servers[i].member, args...)
 }
 
 func wantReply(t *testing.T, s *Server, i int, want string, args ...any) {

@@ -122,10 +122,10 @@ func (p *process) reason() error {
 	if strings.Contains(strings.ToLower(p.output.String()), "address already in use") { // EADDRINUSE in C and in Java
 		err = errPortTaken
 	}
-	return fmt.Errorf("%w; %s", err, p.said())
+	return fmt.Errorf("%w; %s", err, p.printed())
 }
 
-func (p *process) said() string {
+func (p *process) printed() string {
 	if text := child.LastWords(p.output.String()); text != "" {
 		return fmt.Sprintf("it printed %q", text)
 	}

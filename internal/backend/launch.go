@@ -122,7 +122,7 @@ func (s *Server) ready(ctx context.Context, one *instance) (string, error) {
 		case <-p.Done():
 			return "", p.reason()
 		case <-ctx.Done():
-			return "", fmt.Errorf("%w: %w; %s", context.Cause(ctx), err, p.said())
+			return "", fmt.Errorf("%w: %w; %s", context.Cause(ctx), err, p.printed())
 		case <-time.After(pause):
 		}
 	}

@@ -62,7 +62,7 @@ func parseRedis(text string) (harness.Endpoint, error) {
 	case strings.Trim(u.Path, "/") != "" && u.Path != "/0":
 		return bad("the URL names a database: the lab uses database 0 only")
 	case u.RawQuery != "" || u.Fragment != "":
-		return bad("the URL has options: the lab knows none")
+		return bad("the URL has options: the lab supports none")
 	}
 	port := u.Port()
 	if port == "" {

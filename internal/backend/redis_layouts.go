@@ -136,13 +136,13 @@ func settleCluster(ctx context.Context, all []member) error {
 	const slots = 16384
 	for i, m := range all {
 		from, to := i*slots/len(all), (i+1)*slots/len(all)-1
-		if _, err := tell(ctx, m, "CLUSTER", "ADDSLOTSRANGE", from, to); err != nil {
+		if _, err := runCommand(ctx, m, "CLUSTER", "ADDSLOTSRANGE", from, to); err != nil {
 			return err
 		}
 		if i == 0 {
 			continue
 		}
-		if _, err := tell(ctx, all[0], "CLUSTER", "MEET", "127.0.0.1", m.port, m.quorum); err != nil {
+		if _, err := runCommand(ctx, all[0], "CLUSTER", "MEET", "127.0.0.1", m.port, m.quorum); err != nil {
 			return err
 		}
 	}
@@ -156,8 +156,8 @@ func settleCluster(ctx context.Context, all []member) error {
 	return nil
 }
 
-// tell sends one command to a member and returns the reply.
-func tell(ctx context.Context, m member, args ...any) (string, error) {
+// runCommand sends one command to a member and returns the reply.
+func runCommand(ctx context.Context, m member, args ...any) (string, error) {
 	client, err := openRedis(harness.Endpoint{}, m.addr())
 	if err != nil {
 		return "", err
@@ -173,7 +173,7 @@ func tell(ctx context.Context, m member, args ...any) (string, error) {
 // until waits until want is at least times in the reply to a command.
 func until(ctx context.Context, m member, times int, want string, args ...any) error {
 	return retry(ctx, func() error {
-		reply, err := tell(ctx, m, args...)
+		reply, err := runCommand(ctx, m, args...)
 		if err == nil && strings.Count(reply, want) < times {
 			err = fmt.Errorf("%q does not come in the reply to %v", want, args)
 		}

@@ -62,7 +62,7 @@ func TestSetup(t *testing.T) {
 						t.Errorf("%s is %q, want %q", name, got, want)
 					}
 				}
-				info, err := tell(t.Context(), m, "INFO", "replication")
+				info, err := runCommand(t.Context(), m, "INFO", "replication")
 				want := "connected_slaves:" + strconv.Itoa(max(1, test.s.Servers)-1)
 				if err != nil || !strings.Contains(info, "role:master") || !strings.Contains(info, want) {
 					t.Errorf("replication: %v, want a master and %s:\n%s", err, want, info)

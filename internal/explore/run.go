@@ -274,7 +274,7 @@ func (r *run) written(w *Worker, c int, v, event uint64) {
 	for _, u := range r.workers {
 		u.stuck = false
 		if u == w {
-			u.knows(c, event)
+			u.noteWrite(c, event)
 		} else {
 			u.stirred = true
 		}

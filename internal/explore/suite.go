@@ -88,7 +88,7 @@ func (s Suite) explore(t *testing.T, v *harness.Variant) error {
 		}
 	}
 	if v.Status == harness.Broken {
-		return fmt.Errorf("%s is said to be broken, and passes: say in Unexplored why", v.Name)
+		return fmt.Errorf("%s is declared broken, and passes: give the reason in Unexplored", v.Name)
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (r *run) text() string {
 		fmt.Fprintf(&b, "%4d  worker %d  %s\n", i+1, l.worker, text)
 	}
 	for _, w := range r.workers {
-		if text := w.standing(words); text != "" {
+		if text := w.position(words); text != "" {
 			fmt.Fprintf(&b, "      worker %d  %s\n", w.id, text)
 		}
 	}
@@ -266,8 +266,8 @@ func (l line) operation(words map[atomics.Word]string) string {
 	return fmt.Sprintf("%s.%v, %d to %d", name, a.Op, l.before, l.after)
 }
 
-// standing describes the position of a worker that has not returned.
-func (w *Worker) standing(words map[atomics.Word]string) string {
+// position describes what w waits for or does next, or returns "" if it has returned.
+func (w *Worker) position(words map[atomics.Word]string) string {
 	text := ""
 	switch name := words[w.pending.Word]; {
 	case w.done:

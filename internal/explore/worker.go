@@ -83,8 +83,8 @@ func (w *Worker) observe(c int, version uint64) {
 	w.observed = append(w.observed, observation{c, version, 1})
 }
 
-// knows records that w has written cell c itself: for w this is no news.
-func (w *Worker) knows(c int, version uint64) {
+// noteWrite records that w has written cell c itself, so that it has seen that version.
+func (w *Worker) noteWrite(c int, version uint64) {
 	for i := range w.observed {
 		if w.observed[i].cell == c {
 			w.observed[i].version = version

@@ -32,8 +32,8 @@ func TestProxy(t *testing.T) {
 		{"skip and repeat", skipAndRepeat},
 		{"first come", firstCome},
 		{"pipeline", pipeline},
-		{"black hole for requests", func(t *testing.T, addr string) { hole(t, addr, faultproxy.Request, "$-1") }},
-		{"black hole for replies", func(t *testing.T, addr string) { hole(t, addr, faultproxy.Reply, "$1", "1") }},
+		{"black hole for requests", func(t *testing.T, addr string) { dropIncrement(t, addr, faultproxy.Request, "$-1") }},
+		{"black hole for replies", func(t *testing.T, addr string) { dropIncrement(t, addr, faultproxy.Reply, "$1", "1") }},
 		{"delay", delay},
 		{"held back", heldBack},
 		{"jitter", jitter},
@@ -141,8 +141,8 @@ func pipeline(t *testing.T, addr string) {
 	direct.must(t, ":1", "DEL %s", key)
 }
 
-// hole drops messages of an INCR in direction d. The server then has value.
-func hole(t *testing.T, addr string, d faultproxy.Direction, value ...string) {
+// dropIncrement drops messages of an INCR in direction d. The server then has value.
+func dropIncrement(t *testing.T, addr string, d faultproxy.Direction, value ...string) {
 	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
 	key := newKey()
 	idle, c := connect(t, p.Addr()), connect(t, p.Addr())

@@ -117,7 +117,7 @@ func Check(p *measure.Plan) error {
 		if !site.Near().Plain() {
 			what, flag = "another setup of a user's server", "--servers, --durable and --tls"
 		}
-		return fmt.Errorf("%w: %s: %s names it, and %s is for servers that the lab starts; leave out the one or the other", harness.ErrUsage, what, env, flag)
+		return fmt.Errorf("%w: %s: %s names it, and %s is for servers that the lab starts; leave out one of the two", harness.ErrUsage, what, env, flag)
 	}
 	processes := 0
 	for _, near := range nearSites(p) {

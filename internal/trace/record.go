@@ -31,7 +31,7 @@ type Step struct {
 	At      float64 `json:"at_ms"`             // since the start; of a call, when the request was sent
 	Took    float64 `json:"took_ms,omitempty"` // until the reply
 	Client  string  `json:"client,omitempty"`  // "" is the server, seen by the observer
-	Kind    string  `json:"kind"`              // "says", "call", "event" or "server"
+	Kind    string  `json:"kind"`              // "note", "call", "event" or "server"
 	Request string  `json:"request,omitempty"`
 	Reply   string  `json:"reply,omitempty"`
 	Text    string  `json:"text,omitempty"` // a client's statement, an event, or the server's state
@@ -151,7 +151,7 @@ func (r *recorder) timeline(lock string) (*Trace, error) {
 }
 
 func (e *event) step(tree *zooTree) (s Step, err error) {
-	s = Step{Kind: "says", Client: e.client, Text: e.said}
+	s = Step{Kind: "note", Client: e.client, Text: e.said}
 	if e.seen != nil {
 		s.Kind, s.Text = "server", e.seen.text
 		err = tree.check(e.seen.nodes)
@@ -279,7 +279,7 @@ func (z *zooTree) check(names []string) error {
 	own := slices.Sorted(maps.Keys(z.owners))
 	slices.Sort(names)
 	if !slices.Equal(own, names) {
-		return fmt.Errorf("trace: the messages do not explain the nodes: they tell of %q, and the server has %q", own, names)
+		return fmt.Errorf("trace: the messages do not explain the nodes: they show %q, and the server has %q", own, names)
 	}
 	return nil
 }

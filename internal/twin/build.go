@@ -77,7 +77,7 @@ func compile(ctx context.Context, dir string, words, flags []string, file, out s
 	return last(string(said)), err
 }
 
-func last(text string) string { return cmp.Or(child.LastWords(text), "it said nothing") }
+func last(text string) string { return cmp.Or(child.LastWords(text), "it printed nothing") }
 
 func unpack(dir string) error {
 	files, err := fs.Glob(sources, "c/*")

@@ -111,7 +111,7 @@ func (t *Twin) greet(ctx context.Context) error {
 	}
 	want := strings.Join(append([]string{"twin 1", t.program.Topic}, t.program.Cases...), " ")
 	if line != want {
-		return fmt.Errorf("twin: %s said %q, want %q", t.program.File, line, want)
+		return fmt.Errorf("twin: %s printed %q, want %q", t.program.File, line, want)
 	}
 	return nil
 }

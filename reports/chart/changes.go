@@ -21,7 +21,7 @@ import (
 
 // ChangesDoc explains the picture of a history.
 const ChangesDoc = "A frame is a case on a machine. Mark: the median of the rounds of a run over the median of the runs, with its interval at 95 %. " +
-	"Dashed: a change, a step that stays, with the ratio of its two levels. Ring: a run that is off its level, which is no change. Cross: the lock broke a promise, so it has no speed. " +
+	"Dashed: a change, a step that stays, with the ratio of its two levels. Ring: an outlier, which is no change. Cross: the lock broke a promise, so it has no speed. " +
 	"Hue: family of the lock. The table has the figures, and Runs the commits."
 
 // mostChange is the greatest ratio to the median of the runs in a picture. Greater ones lie
@@ -58,7 +58,7 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 	return ofLines(l, answer, changesTable(h, ss), data)
 }
 
-// frameNames returns the lock of each series, and what distinguishes it from the others.
+// frameNames returns the lock of each series, and its difference from the others.
 func frameNames(h *judge.History, ss []*judge.HistorySeries) []string {
 	names := make([]string, len(ss))
 	for i, s := range ss {

@@ -74,7 +74,7 @@ const ContendersTitle = "How does it perform with more contenders than were meas
 // the fit, and the predictions that the reader asked for.
 func (d *Contention) Rows() Table {
 	t := Table{Head: slices.Concat(Titles("lock", "contenders", "how"),
-		[]Piece{{"measured handovers/s", result.Handovers}}, Titles("computed handovers/s", "error", notPredicted))}
+		[]Heading{{"measured handovers/s", result.Handovers}}, Titles("computed handovers/s", "error", notPredicted))}
 	for _, l := range d.locks {
 		for _, p := range l.fitted.Points {
 			row := []string{l.Lock.Name, strconv.Itoa(p.Contenders), "measured", CellText(result.Handovers, p.Rate), numfmt.Unknown, numfmt.Unknown, ""}

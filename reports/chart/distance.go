@@ -143,7 +143,7 @@ func (d *Distances) CostsAnswer() string {
 // Predictions returns the predicted time of each lock at the requested round trips, and at
 // the measured ones under a delay, with what was measured there.
 func (d *Distances) Predictions() Table {
-	t := Table{Head: slices.Concat(Titles("lock", "part", "near"), []Piece{{"round trip", result.RoundTrip}}, Titles("predicted", "range", "measured", "error", notPredicted))}
+	t := Table{Head: slices.Concat(Titles("lock", "part", "near"), []Heading{{"round trip", result.RoundTrip}}, Titles("predicted", "range", "measured", "error", notPredicted))}
 	for _, l := range d.locks {
 		for _, s := range judge.PredictedSituations {
 			var asked []check // of which nothing was measured
@@ -208,7 +208,7 @@ func (d *Distances) fastest(at time.Duration) string {
 	return fmt.Sprintf("At a round trip of %v, %s has the fastest predicted handover.", at, fs[len(fs)-1].of(numfmt.Nanos))
 }
 
-// A check is a prediction next to what was measured under a delay.
+// A check is a prediction next to the measurement under a delay.
 type check struct {
 	delay time.Duration
 	why   string // the reason if there is no prediction
@@ -276,7 +276,7 @@ func (p *predictionErrors) sentence(all string) string {
 
 // Notes explains how to read the tables.
 func (d *Distances) Notes() string {
-	text := "Requests and round trips were counted before the run, of one client and of three that take the lock in turn. " +
+	text := "Requests and round trips were counted in a dry run, with one client and with three that take the lock in turn. " +
 		"A round trip counts if a client waits for it, so there may be more requests. " +
 		"Behind others: from the request until it waits, and the handover to it. Near: measured without a delay"
 	if len(d.Asked)+len(d.Far) == 0 {

@@ -218,7 +218,7 @@ func interval(v stat.Summary, format func(float64) string) string {
 
 // A column is a column of a table with a row for each lock and number of workers.
 type column struct {
-	head Piece
+	head Heading
 	text func(s *judge.Series, c *Cell) string
 }
 
@@ -237,11 +237,11 @@ func inUnits(ms ...*result.Metric) (out []column) {
 }
 
 func median(title string, m *result.Metric) column {
-	return column{Piece{title, m}, func(_ *judge.Series, c *Cell) string { return CellText(m, c.Summary(m)) }}
+	return column{Heading{title, m}, func(_ *judge.Series, c *Cell) string { return CellText(m, c.Summary(m)) }}
 }
 
 func withInterval(title string, m *result.Metric) []column {
-	return []column{median(title, m), {Piece{Text: "interval"}, func(_ *judge.Series, c *Cell) string { return interval(c.Summary(m), FormatUnit(m.Unit)) }}}
+	return []column{median(title, m), {Heading{Text: "interval"}, func(_ *judge.Series, c *Cell) string { return interval(c.Summary(m), FormatUnit(m.Unit)) }}}
 }
 
 func (g *Group) table(need *result.Metric, parts ...[]column) Table {

@@ -112,7 +112,7 @@ func (s *Timeline) Title() string {
 // Answer summarizes the history.
 func (s *Timeline) Answer() string {
 	if s.finding.Anomaly == "" {
-		return "The history shows no anomaly by itself: what was counted was seen elsewhere, such as at the server."
+		return "The history itself shows no anomaly: it was counted elsewhere, such as at the server."
 	}
 	text := numfmt.Sentence(string(s.finding.Anomaly)) + " " + numfmt.Sentence(s.finding.Text)
 	if s.finding.Anomaly == oracle.TwoHolders && s.Longest > 0 {
@@ -124,7 +124,7 @@ func (s *Timeline) Answer() string {
 	return text
 }
 
-const HistoryDoc = "A lane is a worker, on the one clock of all events. Thin line: it waits for the lock; bar: it definitely holds it, from the grant to the beginning of the release or the news that it is lost; rust: another holds it too. Triangle: a write that the resource took; cross: one that it refused; #: the token. Vertical line: what was done, and undone."
+const HistoryDoc = "A lane is a worker, on the one clock of all events. Thin line: it waits for the lock; bar: it definitely holds it, from the grant to the beginning of the release or the news that it is lost; rust: another holds it too. Triangle: a write that the resource took; cross: one that it refused; #: the token. Vertical line: a fault begins or ends."
 
 const (
 	laneHeight  = vg.Length(30)
@@ -319,8 +319,8 @@ func faultStyle(hue draw.Token) vgdraw.LineStyle {
 
 // Limits of the histories in a page.
 const (
-	mostStories = 6
-	openStories = 2 // not folded, on a page about failures only
+	mostTimelines = 6
+	openTimelines = 2 // not folded, on a page about failures only
 )
 
 // FaultCharts returns the charts of the histories of run, and notes on histories without a
@@ -344,7 +344,7 @@ func FaultCharts(run *result.Run) (charts []Named, notes []string) {
 	}
 	slices.SortStableFunc(rows, func(a, b result.Survival) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, row := range rows {
-		if len(charts) == mostStories {
+		if len(charts) == mostTimelines {
 			break
 		}
 		st, err := ReadTimeline(run, row.Fault, row.Fault.Histories[0])
@@ -352,7 +352,7 @@ func FaultCharts(run *result.Run) (charts []Named, notes []string) {
 			notes = append(notes, fmt.Sprintf("The history %s cannot be drawn: %v.", row.Fault.Histories[0], err))
 			continue
 		}
-		charts = append(charts, Named{Name: fmt.Sprintf("history-%d", len(charts)+1), Title: st.Title(), Doc: HistoryDoc + " From " + st.name + ".", Pic: st.Picture(), Folded: len(charts) >= openStories})
+		charts = append(charts, Named{Name: fmt.Sprintf("history-%d", len(charts)+1), Title: st.Title(), Doc: HistoryDoc + " From " + st.name + ".", Pic: st.Picture(), Folded: len(charts) >= openTimelines})
 	}
 	if rest := total - len(charts) - len(notes); rest > 0 {
 		notes = append(notes, fmt.Sprintf("%d more %s beside the results.", rest, numfmt.Choose(rest, "history lies", "histories lie")))

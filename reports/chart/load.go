@@ -138,11 +138,11 @@ func (l *loadedLock) why() string {
 	k := l.Saturation
 	switch k.Rule {
 	case result.LimitGranted:
-		return fmt.Sprintf("at %v it grants less than %d %% of what is asked for", k.Over, result.LeastGoodput)
+		return fmt.Sprintf("at %v it grants less than %d %% of the requests", k.Over, result.LeastGoodput)
 	case result.LimitP99:
-		return fmt.Sprintf("at %v p99 passes %d times its unloaded value, %s at %v", k.Over, result.MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest)
+		return fmt.Sprintf("at %v p99 exceeds %d times its unloaded value, %s at %v", k.Over, result.MostSlowdown, numfmt.Nanos(k.RestP99), k.Rest)
 	}
-	return fmt.Sprintf("this run asked for no more, and p99 is %s there", numfmt.Nanos(k.P99))
+	return fmt.Sprintf("no higher load was measured, and p99 is %s there", numfmt.Nanos(k.P99))
 }
 
 // wait returns quantile q of the waits of l at rate i over all rounds, or the floor of the
@@ -198,7 +198,7 @@ var LoadLocal, LoadRemote = both(Chart{
 	Draw:  drawLoad,
 }, "How long does an acquisition of a distributed lock wait at a given offered load?")
 
-const loadDoc = "Open loops: acquisitions are asked for at times drawn before, whether or not the lock keeps up, and a wait counts from when its acquisition was meant to begin. Bold line: p99 of the waits of all rounds together; thin line below: p50; thin line above: p99.9; where fewer than ten samples lie above a quantile it is left out. Dashed upright line: the rate of the closed loop with as many workers, which ask again at once. Solid upright line: the saturation point, the greatest load of the run at which the lock grants 95 % of it and p99 is within ten times its unloaded value, that at the least load at which the run resolves it; the field around it: between which loads the saturation point lies in 95 % of runs made of the run's rounds, drawn again, or by each round alone if there are fewer than six. Hue: family; grey: p99 of the other locks."
+const loadDoc = "Open loops: acquisitions are requested at times drawn in advance, whether or not the lock keeps up. A wait counts from the intended start. Bold line: p99 of the waits of all rounds together; thin line below: p50; above: p99.9. A quantile with fewer than ten samples above it is left out. Dashed vertical line: the rate of the closed loop with as many workers. Solid vertical line: the saturation point, the greatest load at which the lock grants 95 % and p99 is at most ten times its unloaded value, the p99 at the lowest load that resolves it. The field around it: the range of the saturation point in 95 % of runs resampled from the rounds, or over the single rounds if there are fewer than six. Hue: family; grey: p99 of the other locks."
 
 func drawLoad(g *Group) Picture {
 	s := g.Loads()
@@ -227,7 +227,7 @@ func (s *loadSweep) Answer() string {
 		}
 	}
 	if len(all) == 0 {
-		return "Too few waits were timed at each load to quote p99, by which it would be said where the saturation point is: more rounds, or a longer --duration, give more."
+		return "Too few waits were timed at each load to quote p99, which the saturation point needs. More rounds or a longer --duration give more."
 	}
 	slices.SortStableFunc(all, func(a, b *loadedLock) int { return cmp.Compare(b.Saturation.UpTo, a.Saturation.UpTo) })
 	says := func(l *loadedLock) string { return fmt.Sprintf("%s; %s", l.at(), l.why()) }
@@ -241,10 +241,10 @@ func (s *loadSweep) Answer() string {
 	case worst.Saturation.To == 0 || best.Saturation.From < worst.Saturation.To:
 		text = fmt.Sprintf("The saturation points do not differ significantly: %s has it at %s, %s at %s.", best.S.Lock.Name, says(best), worst.S.Lock.Name, says(worst))
 	default:
-		text = fmt.Sprintf("The saturation point of %s is highest: %s. That of %s is lowest: %s.", best.S.Lock.Name, says(best), worst.S.Lock.Name, says(worst))
+		text = fmt.Sprintf("%s has the highest saturation point: %s. %s has the lowest: %s.", best.S.Lock.Name, says(best), worst.S.Lock.Name, says(worst))
 	}
 	if i := slices.IndexFunc(all, func(l *loadedLock) bool { return l.Saturation.Unsound }); i >= 0 {
-		text += fmt.Sprintf(" On this machine the waits of an unloaded lock are not the lock's own (p99 of %s %s): where that is ten times as long says little.",
+		text += fmt.Sprintf(" On this machine the unloaded p99 is noise of the machine, not of the lock (%s: %s), so the limit of ten times that is loose.",
 			all[i].S.Lock.Name, numfmt.Nanos(all[i].Saturation.RestP99))
 	}
 	return text
@@ -252,7 +252,7 @@ func (s *loadSweep) Answer() string {
 
 func (s *loadSweep) lines() *draw.Lines {
 	floor := s.floor()
-	l := &draw.Lines{XTitle: "acquisitions asked for, all workers together (log scale)", XScale: draw.Logarithm, Y: draw.LogScale,
+	l := &draw.Lines{XTitle: "acquisitions requested, all workers together (log scale)", XScale: draw.Logarithm, Y: draw.LogScale,
 		YTitle: "time from the intended start to the grant (log scale)", Format: numfmt.Nanos, Notes: s.notes()}
 	for _, r := range s.Rates {
 		l.Stops = append(l.Stops, draw.Stop{At: float64(r), Label: r.String()})

@@ -34,22 +34,22 @@ func nothing(format string, args ...any) Picture {
 
 // A Table contains the figures of a chart.
 type Table struct {
-	Head []Piece // a column whose figures are a metric links to it
+	Head []Heading // a column whose figures are a metric links to it
 	Rows [][]string
 }
 
 // Titles returns heads of columns without a metric.
-func Titles(texts ...string) (out []Piece) {
+func Titles(texts ...string) (out []Heading) {
 	for _, t := range texts {
-		out = append(out, Piece{Text: t})
+		out = append(out, Heading{Text: t})
 	}
 	return out
 }
 
 // ByName returns the heads of columns of ms, under their names.
-func ByName(ms ...*result.Metric) (out []Piece) {
+func ByName(ms ...*result.Metric) (out []Heading) {
 	for _, m := range ms {
-		out = append(out, Piece{m.Name, m})
+		out = append(out, Heading{m.Name, m})
 	}
 	return out
 }
@@ -65,8 +65,8 @@ type Source struct {
 	kind        string   // kind of the lines with the fields, if there are several
 }
 
-// A Piece is a part of a text, such as the head of a column; Metric is the metric that it names, or nil.
-type Piece struct {
+// A Heading is the head of a column; Metric is the metric that it names, or nil.
+type Heading struct {
 	Text   string
 	Metric *result.Metric
 }
@@ -110,7 +110,7 @@ func (s Source) end() string {
 }
 
 // Texts returns the texts of ps.
-func Texts(ps []Piece) (out []string) {
+func Texts(ps []Heading) (out []string) {
 	for _, p := range ps {
 		out = append(out, p.Text)
 	}

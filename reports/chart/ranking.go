@@ -21,11 +21,11 @@ import (
 // RankingLocal and RankingRemote rank the locks in the most contended situation.
 var RankingLocal, RankingRemote = both(Chart{
 	Name:   "ranking",
-	Title:  "How do the locks rank where most workers contend?",
+	Title:  "How do the locks rank with the most workers?",
 	Doc:    rankingDoc,
 	Judged: true,
 	Draw:   drawRanking,
-}, "How do the distributed locks rank where most workers contend?")
+}, "How do the distributed locks rank with the most workers?")
 
 const rankingDoc = "Sorted by median rate (distributed: handovers per second). " +
 	"Mark: the median; bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds; a point at its end: it continues. " +
@@ -191,7 +191,7 @@ func (r *ranking) more(x *ranked) []string {
 }
 
 func (r *ranking) table() Table {
-	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), []Piece{{"per second", r.Metric()}}, Titles("interval", "p99 wait"), ByName(result.Jain))}
+	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), []Heading{{"per second", r.Metric()}}, Titles("interval", "p99 wait"), ByName(result.Jain))}
 	if r.g.Remote {
 		t.Head = append(t.Head, ByName(result.Requests)...)
 	}

@@ -29,7 +29,6 @@ func Sanitize(run *result.Run) *result.Run {
 	return &out
 }
 
-// edited returns copies of vs, changed by edit.
 // GroupBy returns the different keys of xs, in the order of their first occurrence, and the
 // elements with each.
 func GroupBy[S any, K comparable](xs []S, key func(S) K) (keys []K, of map[K][]S) {
@@ -50,6 +49,7 @@ func Distinct[S any, K comparable](xs []S, value func(S) K) []K {
 	return keys
 }
 
+// edited returns copies of vs, changed by edit.
 func edited[T any](vs []*T, edit func(*T)) (out []*T) {
 	for _, v := range vs {
 		c := *v

@@ -102,7 +102,7 @@ func (m *Modelled) Shape() string {
 // Accuracy describes the model's error, once for all locks with the same text.
 func (m *Modelled) Accuracy() string {
 	texts, of := GroupBy(m.Locks, func(l *ModelledLock) string {
-		return numfmt.Sentence(cmp.Or(l.Accuracy, "no measurement is known that this was held against"))
+		return numfmt.Sentence(cmp.Or(l.Accuracy, "no published measurement was compared with this model"))
 	})
 	if len(texts) == 1 {
 		return "Accuracy: " + texts[0]
@@ -151,7 +151,7 @@ var modelCharts = []modelChart{
 		"per_acquisition", (*result.Simulation).Throughput, numfmt.PerSecond,
 		"acquisitions per second", "the highest throughput", "the lowest"},
 	{"handover", "how long does a handover take?",
-		modelDoc + " From a release to the grant of another worker that waited already: the mean, where a measured one is the median.",
+		modelDoc + " A handover lasts from a release to the grant of another worker that already waited. The model gives the mean, a measurement the median.",
 		"handover", func(s *result.Simulation) result.Expected { return s.Handover }, numfmt.Nanos,
 		"time from release to grant", "the longest handover", "the shortest"},
 }

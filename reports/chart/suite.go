@@ -72,9 +72,9 @@ func (c *Chart) Drawn(g *Group) Picture {
 	switch {
 	case len(left) == 0 || pic.Height == 0:
 	case sound == 0:
-		pic.Answer = "No answer: only locks were measured that are kept to show a bug: " + numfmt.List(left, 4) + "."
+		pic.Answer = "No answer: all measured locks are kept to show a bug: " + numfmt.List(left, 4) + "."
 	default:
-		pic.Answer += " Left out of this answer, being kept to show a bug: " + numfmt.List(left, 4) + "."
+		pic.Answer += " Left out of this answer (kept to show a bug): " + numfmt.List(left, 4) + "."
 	}
 	return pic
 }

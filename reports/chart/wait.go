@@ -25,7 +25,7 @@ var WaitLocal, WaitRemote = both(Chart{
 	Draw:  DrawWait,
 }, "How long can one acquisition of a distributed lock take?")
 
-const waitDoc = "Sampled waits of all rounds together; markers at the shares on the axis. A line ends where fewer than ten samples lie above: the run does not resolve the rest. Grey floor: the clock cannot tell such times apart."
+const waitDoc = "Sampled waits of all rounds together; markers at the shares on the axis. A line ends where fewer than ten samples lie above: the run does not resolve the rest. Grey floor: times below the resolution of the clock."
 
 // tabled are the quantiles with a column in the table.
 var tabled = []float64{0.5, 0.9, 0.99, 0.999}
@@ -162,9 +162,9 @@ func quoted(h result.Histogram, q, floor float64) string {
 }
 
 func waitTable(g *Group) Table {
-	columns := []column{{Piece{Text: "samples"}, func(_ *judge.Series, c *Cell) string { return strconv.FormatInt(c.Waits().Count(), 10) }}}
+	columns := []column{{Heading{Text: "samples"}, func(_ *judge.Series, c *Cell) string { return strconv.FormatInt(c.Waits().Count(), 10) }}}
 	for _, q := range tabled {
-		columns = append(columns, column{Piece{Text: quantileName(q)}, func(_ *judge.Series, c *Cell) string { return quoted(c.Waits(), q, g.Floor()) }})
+		columns = append(columns, column{Heading{Text: quantileName(q)}, func(_ *judge.Series, c *Cell) string { return quoted(c.Waits(), q, g.Floor()) }})
 	}
 	return g.table(nil, columns, inUnits(g.inTrips(result.P50RoundTrips, result.P99RoundTrips)...)) // medians of the rounds, each by its own
 }

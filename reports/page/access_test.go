@@ -75,7 +75,7 @@ func inaccessible(page string) (out []string) {
 			say("the style has %s", bad)
 		}
 	}
-	return append(out, illegible(page)...)
+	return append(out, findIllegible(page)...)
 }
 
 // dependent returns the parts of a page that need the network, and its charts without a text.
@@ -117,7 +117,7 @@ func requireAccessible(t *testing.T, page string) {
 	}
 }
 
-func illegible(page string) (out []string) {
+func findIllegible(page string) (out []string) {
 	tags := figureTag.FindAllString(page, -1)
 	for i, tag := range tags {
 		if tag == "<figure>" && (i+1 == len(tags) || !strings.HasPrefix(tags[i+1], "<details>") && !strings.HasPrefix(tags[i+1], "<p")) {
@@ -160,7 +160,7 @@ func TestPages(t *testing.T) {
 	for name, page := range pages(t) {
 		mistakes := append(inaccessible(page), dependent(page)...)
 		if name != "machines" && !strings.HasSuffix(name, "history") { // whose columns are machines or runs
-			mistakes = append(mistakes, unexplained(page)...)
+			mistakes = append(mistakes, findUnexplained(page)...)
 		}
 		for _, m := range mistakes {
 			t.Errorf("%s: %s", name, m)
@@ -193,8 +193,8 @@ func TestPageChecks(t *testing.T) {
 		{dependent, "<desc", "<text", "not described"},
 		{dependent, "fill:var(--ink)", "fill:#123456", "fixed colour"},
 		{dependent, "</svg>", "<g></svg>", "not well-formed"},
-		{unexplained, `<a href="#term-workers">workers</a>`, "workers", `"workers" leads to no definition`},
-		{unexplained, `id="metric-jain"`, `id="metric-jane"`, `"jain" leads to metric-jain,`},
+		{findUnexplained, `<a href="#term-workers">workers</a>`, "workers", `"workers" leads to no definition`},
+		{findUnexplained, `id="metric-jain"`, `id="metric-jane"`, `"jain" leads to metric-jain,`},
 	} {
 		broken := strings.ReplaceAll(page, c.old, c.new)
 		if got := strings.Join(c.check(broken), "\n"); broken == page || !strings.Contains(got, c.want) {
@@ -224,7 +224,7 @@ var (
 	hrefRE  = regexp.MustCompile(`href="#([^"]*)"`)
 )
 
-func unexplained(page string) (out []string) {
+func findUnexplained(page string) (out []string) {
 	for _, table := range tableRE.FindAllString(page, -1) {
 		if strings.HasPrefix(table, `<table class="facts`) {
 			continue // words

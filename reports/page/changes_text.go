@@ -174,7 +174,7 @@ func historyRemarks(h *judge.History) (out []string) {
 		remedy  string
 	}{
 		{judge.FewRuns, fmt.Sprintf("Too few runs: neighbours differ, or their intervals do not exclude a loss of more than %s, and fewer than %s cannot separate a step from an off day. 'locklab compare --interleave OLD NEW' compares two builds in one evening.", share(h.Margin), few)},
-		{judge.OffRun, "Newest run is off: it may be a bad day or the first run of a step. Measure once more."},
+		{judge.OffRun, "Newest run is an outlier: it may be a bad day or the first run of a step. Measure once more."},
 		{judge.Unmeasured, "Not measured: the newest run lacks planned results. Resume with locklab run --resume, or measure it again."},
 	} {
 		if slices.ContainsFunc(h.Series, func(s judge.HistorySeries) bool { return s.Verdict == v.verdict }) {

@@ -140,7 +140,7 @@ func TestSaturations(t *testing.T) {
 			t.Errorf("the saturation point of %s is %+v, %v; want %v", l.S.Lock.Name, l.Saturation, l.HasSaturation, rate)
 		}
 	}
-	if got := chart.LoadLocal.Draw(g).Answer; !strings.HasPrefix(got, "The saturation point of greedy is highest: 1M/s [") || !strings.Contains(got, "That of old is lowest: 100k/s [") {
+	if got := chart.LoadLocal.Draw(g).Answer; !strings.HasPrefix(got, "greedy has the highest saturation point: 1M/s [") || !strings.Contains(got, "old has the lowest: 100k/s [") {
 		t.Errorf("the answer is %q", got)
 	}
 	for _, to := range []harness.Rate{0, 2e6} { // beyond all rates, and beyond the rate of greedy

@@ -93,7 +93,7 @@ func drawLocks(gs []*chart.Group, remote bool) (sections []section) {
 		sections = append(sections, s)
 	}
 	if omitted != nil {
-		sections[0].Note += "Not drawn by themselves, to keep this page small: " + numfmt.List(omitted, 12) + "."
+		sections[0].Note += "Without their own charts, to keep this page small: " + numfmt.List(omitted, 12) + "."
 	}
 	return sections
 }

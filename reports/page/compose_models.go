@@ -109,9 +109,9 @@ func CanPredict(run *result.Run) error {
 func distanceSection(d *chart.Distances) section {
 	s := section{ID: "distance", Title: "Distributed locks, what distance costs", Slug: "distance", Note: d.Notes() + " Workload: " + d.Load() + ".",
 		Folded: len(d.Asked)+len(d.Far) == 0}
-	s.Figures = []figure{tableFigure("distance-cost", "What does each lock ask of its servers, and how often does it wait for an answer?", d.CostsAnswer(), d.Costs())}
+	s.Figures = []figure{tableFigure("distance-cost", "How many requests and round trips does each lock need?", d.CostsAnswer(), d.Costs())}
 	if !s.Folded {
-		s.Figures = append(s.Figures, tableFigure("distance-predicted", "What would it take at another round trip?", d.Answer(), d.Predictions()))
+		s.Figures = append(s.Figures, tableFigure("distance-predicted", "How long would it take at another round trip?", d.Answer(), d.Predictions()))
 	}
 	return s
 }

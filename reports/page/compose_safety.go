@@ -63,7 +63,7 @@ func signKind(mark string) string {
 
 // composeSafety returns the failure section of run, or nil without a distributed lock.
 func composeSafety(run *result.Run) *safetySection {
-	out := &safetySection{Title: "What do the distributed locks survive?", Command: testCommand(run), Sources: sources(run), Locks: safetyLocks(run)}
+	out := &safetySection{Title: "Which failures do the distributed locks tolerate?", Command: testCommand(run), Sources: sources(run), Locks: safetyLocks(run)}
 	if out.Locks == nil {
 		return nil
 	}
@@ -136,7 +136,7 @@ func safetyLocks(run *result.Run) (out []safetyLock) {
 // safetyAnswer summarizes the guarantees of the locks in a few sentences.
 func safetyAnswer(s *safetySection, refuted []string) string {
 	if s.Tries == 0 {
-		return fmt.Sprintf("Not tested: no failure scenario was tried on the %s here, so what %s is not known.", numfmt.Plural(len(s.Locks), "lock"), numfmt.Choose(len(s.Locks), "it survives", "they survive"))
+		return fmt.Sprintf("Not tested: no failure scenario was tried on the %s here.", numfmt.Plural(len(s.Locks), "lock"))
 	}
 	var parts []string
 	for strength := result.Strong; strength >= result.Unknown; strength-- {
@@ -152,7 +152,7 @@ func safetyAnswer(s *safetySection, refuted []string) string {
 	}
 	text := fmt.Sprintf("In %s faults of %s, of %s: %s.", numfmt.SI(float64(s.Tries)), numfmt.Plural(len(s.Columns), "scenario"), numfmt.Plural(len(s.Locks), "lock"), strings.Join(parts, "; "))
 	if refuted == nil {
-		return text + " Nothing was refuted that was expected."
+		return text + " All outcomes were expected."
 	}
 	return text + fmt.Sprintf(" Not as expected: %s.", numfmt.List(refuted, 6))
 }
@@ -188,7 +188,7 @@ func sources(run *result.Run) (out []string) {
 		out = append([]string{"Tried in this run."}, out...)
 	}
 	if published > 0 {
-		out = append(out, fmt.Sprintf("%d of the tries are of the campaign that is published with locklab (%s).", published, run.Published))
+		out = append(out, fmt.Sprintf("%d of the tries are published with locklab (%s).", published, run.Published))
 	}
 	return out
 }
@@ -221,7 +221,7 @@ func outcome(r result.Survival) (s sign) {
 func scenarioFigure(rows []result.Survival) figure {
 	h := rows[0].Fault
 	f := figure{Name: h.Scenario, ID: "scenario-" + h.Scenario, Title: h.Scenario + ": " + h.Question, Answer: numfmt.Sentence(h.Fault), Folded: true, Shown: true,
-		Head: chart.Titles("lock", "verdict", "violations in 1000", "bound (95 %)", "window p50", "greatest", "told before, least", "faults", "what was seen")}
+		Head: chart.Titles("lock", "verdict", "violations in 1000", "bound (95 %)", "window p50", "greatest", "least notice", "faults", "observed")}
 	var tests []string
 	for _, g := range h.Tests {
 		tests = append(tests, string(g))

@@ -56,7 +56,7 @@ type figure struct {
 	ID, Title, Answer, Doc string
 	Pic                    draw.Picture // of height 0 if there is nothing to draw
 	Data                   string       // the metrics or fields in the picture, with their file
-	Head                   []chart.Piece
+	Head                   []chart.Heading
 	Rows                   [][]string
 	Method                 string // of an experiment: the address of the text about the columns; the section has the answer
 	Omitted                string // rows omitted, with the reason or where they are
@@ -76,7 +76,7 @@ func newFigure(c chart.Named, id string) figure {
 		f.Omitted = fmt.Sprintf("These are the first %d of %d rows; results.jsonl has all of them.", chart.MostTableRows, n)
 	}
 	if slices.ContainsFunc(f.Rows, func(row []string) bool { return slices.Contains(row, numfmt.Unknown) }) {
-		f.Omitted = strings.TrimSpace(f.Omitted + fmt.Sprintf(" %s stands for no figure: it was not recorded, or has too few samples (p99 takes %d, p99.9 %d).", numfmt.Unknown, result.Needed(0.99), result.Needed(0.999)))
+		f.Omitted = strings.TrimSpace(f.Omitted + fmt.Sprintf(" %s means no figure: it was not recorded, or has too few samples (p99 needs %d, p99.9 %d).", numfmt.Unknown, result.Needed(0.99), result.Needed(0.999)))
 	}
 	return f
 }
@@ -119,6 +119,6 @@ func (doc *document) conclude(run *result.Run) {
 }
 
 // AnswerHead returns the columns of the answers.
-func (doc *document) AnswerHead() []chart.Piece {
+func (doc *document) AnswerHead() []chart.Heading {
 	return chart.Titles("requirement", "lock", "rate", "why", "what it tolerates")
 }

@@ -42,7 +42,7 @@ var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"link": link, "anchor": anchor, "signKind": signKind,
 		"tokens": func() []draw.Token { return draw.Tokens }, "css": func(rgb uint32) template.CSS { return template.CSS(draw.CSS(rgb)) },
-		"head": func(text string) chart.Piece { return chart.Piece{Text: text} },
+		"head": func(text string) chart.Heading { return chart.Heading{Text: text} },
 		"words": func(cell string) bool {
 			first, _ := utf8.DecodeRuneInString(cell)
 			return unicode.IsLetter(first)
@@ -58,7 +58,7 @@ func (d *Document) HTML(w io.Writer) error {
 	var page bytes.Buffer
 	err := execute(&page, templates(), d.form+".html.tmpl", d.data)
 	if err == nil {
-		_, err = w.Write(leadTo(d.details, page.Bytes()))
+		_, err = w.Write(linkTo(d.details, page.Bytes()))
 	}
 	return err
 }
@@ -120,7 +120,7 @@ var (
 	anchorRE = regexp.MustCompile(` id="([^"]+)"`)
 )
 
-func leadTo(details string, page []byte) []byte {
+func linkTo(details string, page []byte) []byte {
 	here := make(map[string]bool)
 	for _, m := range anchorRE.FindAllSubmatch(page, -1) {
 		here[string(m[1])] = true

@@ -11,7 +11,7 @@ import (
 	"locklab/reports/chart"
 )
 
-// A fragment is a piece of a sentence; a lock's name is emphasized.
+// A fragment is a part of a sentence; a lock's name is emphasized.
 type fragment struct {
 	Text string
 	Lock bool
@@ -148,7 +148,7 @@ func plainText(fs []fragment) string {
 }
 
 // noDecision replaces the headline of a run without closed-loop results.
-const noDecision = "This run has no result to decide by."
+const noDecision = "This run has no results to compare."
 
 // An answerRow is a [judge.Decision] in words: a row of the first table of a report.
 type answerRow struct {
@@ -218,7 +218,7 @@ func ruleText(m result.Manifest) string {
 		"The intervals are of the paired t-test on logarithms. All of one column hold together with 95 %% confidence (Bonferroni, over the comparisons with the baseline and with the fastest lock). "+
 		"Inside a process the recommendation is the default (sync.Mutex, or sync.RWMutex for mostly readers), unless another lock is significantly faster by more than the tolerance of %s. "+
 		"Then it is the fastest one, with its price, or a near one with fewer prices, unless another is shown to be %gx as fast. "+
-		"Between processes locks are compared within their class of guarantees, which comes from the failure scenarios and not from claims. The fastest of the strongest class comes first, and a weaker class only if it is significantly faster. The simplest lock is named that is within the tolerance of the fastest and not significantly slower. "+
+		"Between processes locks are compared within their class of guarantees, which comes from the failure scenarios and not from claims. The fastest of the strongest class comes first, and a weaker class only if it is significantly faster. Of the locks within the tolerance of the fastest, and not significantly slower, the simplest is named. "+
 		"Contended distributed locks are ranked by handovers per second, because an owner that takes its lock back at once serves nobody else.", numfmt.Percent(100*m.PracticalMargin()), judge.WorthPrice)
 }
 

@@ -68,7 +68,7 @@ func TestHeadlineOnClasses(t *testing.T) {
 		}
 	}
 	got := headlineOf(run)
-	if !strings.HasPrefix(got, "Between processes use safe (survives") || strings.Count(got, "the faster quick.") != 1 || !strings.Contains(got, "; or, if ") {
+	if !strings.HasPrefix(got, "Between processes use safe (tolerates") || strings.Count(got, "the faster quick.") != 1 || !strings.Contains(got, "; or, if ") {
 		t.Errorf("got %q", got)
 	}
 	rows := answers(judge.Decisions(run))
@@ -114,7 +114,7 @@ func TestPublishedTries(t *testing.T) {
 	if got := tolerances(result.ClassOf(run.Faults, "safe")); !slices.Contains(got, want) {
 		t.Errorf("got %+v, want %+v", got, want)
 	}
-	if got := sources(run); !slices.Equal(got, []string{"Tried in this run.", "60 of the tries are of the campaign that is published with locklab (commit abc)."}) {
+	if got := sources(run); !slices.Equal(got, []string{"Tried in this run.", "60 of the tries are published with locklab (commit abc)."}) {
 		t.Errorf("sources %q", got)
 	}
 }

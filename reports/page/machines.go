@@ -54,7 +54,7 @@ func nameMachines(runs []*result.Run, folders []string) []chart.Machine {
 // settings are the facts that should be the same on all machines, with the remedy.
 var settings = []fact{
 	{"system", "Another kernel schedules and wakes differently."},
-	{"GOMAXPROCS", "Set it alike, unless the number of processors is what you compare."},
+	{"GOMAXPROCS", "Set the same one, unless you compare numbers of processors."},
 	{"CPU limit", "Give the containers the same."},
 	{"governor", "Set the same one, performance if you can."},
 	{"turbo", "Switch it off on all of them."},
@@ -112,7 +112,7 @@ func copies(ms []chart.Machine) (out []machine.Warning) {
 			a, b := m.Run.Manifest, o.Run.Manifest
 			if a.Seed == b.Seed && a.Started.Equal(b.Started) && !a.Started.IsZero() {
 				out = append(out, machine.Warning{
-					Text:   fmt.Sprintf("%s and %s hold the same run: their ratios say nothing.", o.Name, m.Name),
+					Text:   fmt.Sprintf("%s and %s hold the same run: their ratios have no meaning.", o.Name, m.Name),
 					Remedy: "Leave one of them out."})
 			}
 		}

@@ -77,7 +77,7 @@ func fenced(s string) string {
 	}, strings.TrimRight(s, "\n")) + "\n" + fence
 }
 
-func markdownTable(head []chart.Piece, rows [][]string) string {
+func markdownTable(head []chart.Heading, rows [][]string) string {
 	out := heads(head)
 	for _, cells := range rows {
 		out += row(slices.Concat(cells, make([]string, max(0, len(head)-len(cells))))[:len(head)])
@@ -96,7 +96,7 @@ func row(cells ...any) string {
 		switch c := c.(type) {
 		case []string:
 			texts = append(texts, c...)
-		case []chart.Piece:
+		case []chart.Heading:
 			texts = append(texts, chart.Texts(c)...)
 		case []sign:
 			for _, s := range c {

@@ -86,8 +86,8 @@ func alike(ts []draw.Token, want float64, of theme) (out []string) {
 	return out
 }
 
-// faint returns the pairs of ts and grounds with less contrast than want.
-func faint(ts []draw.Token, want float64, of theme, grounds ...draw.Token) (out []string) {
+// findFaint returns the pairs of ts and grounds with less contrast than want.
+func findFaint(ts []draw.Token, want float64, of theme, grounds ...draw.Token) (out []string) {
 	for _, c := range ts {
 		for _, g := range grounds {
 			if r := contrast(linear(of(c)), linear(of(g))); r < want {
@@ -138,15 +138,15 @@ func TestPalette(t *testing.T) {
 	}
 	for name, of := range themes {
 		bad := slices.Concat(
-			alike(seriesTokens, 12, of), faint(seriesTokens, 3, of, grounds...),
-			faint(textTokens, 4.5, of, grounds...), // WCAG 1.4.3
-			faint(frameTokens, 3, of, draw.Paper),
+			alike(seriesTokens, 12, of), findFaint(seriesTokens, 3, of, grounds...),
+			findFaint(textTokens, 4.5, of, grounds...), // WCAG 1.4.3
+			findFaint(frameTokens, 3, of, draw.Paper),
 			uneven(draw.Heat, of))
 		if de := distance(linear(of(draw.Heat[0])), linear(of(draw.Paper))); de < 6 {
 			t.Errorf("%s: the first colour of a field and an empty cell are %.1f apart, want 6", name, de)
 		}
 		for i, ground := range draw.Heat {
-			bad = append(bad, faint([]draw.Token{draw.TextOn(i)}, 4.5, of, ground)...)
+			bad = append(bad, findFaint([]draw.Token{draw.TextOn(i)}, 4.5, of, ground)...)
 		}
 		for _, m := range bad {
 			t.Errorf("%s: %s", name, m)
@@ -186,10 +186,10 @@ func TestPaletteIsRejected(t *testing.T) {
 		got  []string
 		want string
 	}{
-		"Okabe and Ito's yellow on white": {faint(colours(0xE69F00, 0xF0E442, 0x009E73), 3, light, draw.Paper), "contrast of #F0E442"},
+		"Okabe and Ito's yellow on white": {findFaint(colours(0xE69F00, 0xF0E442, 0x009E73), 3, light, draw.Paper), "contrast of #F0E442"},
 		"red and green":                   {alike(colours(0xC04030, 0x6A7A20), 12, light), "deutan"},
 		"blue and violet":                 {alike(colours(0x3050C8, 0x6048C0), 12, light), "protan"},
-		"a line on the shaded zone":       {faint(colours(0x63A185), 3, light, grounds...), "with warm"},
+		"a line on the shaded zone":       {findFaint(colours(0x63A185), 3, light, grounds...), "with warm"},
 		"a rainbow":                       {uneven(colours(0x0000FF, 0x00FFFF, 0x00FF00, 0xFFFF00, 0xFF0000), light), "one way"},
 		"three like greys":                {uneven(colours(0xEEEEEE, 0xE4E4E4, 0xDADADA), light), "apart"},
 	} {

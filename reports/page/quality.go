@@ -99,8 +99,8 @@ func assess(run *result.Run, ds []judge.Decision) quality {
 
 func retried(r *result.Result) machine.Warning {
 	return machine.Warning{Kind: "retried",
-		Text:   fmt.Sprintf("%s was measured again, its process having been killed from outside: %s", r.Lock.Name, r.Retries[0]),
-		Remedy: "look whether the kernel ran out of memory (dmesg), or what else ended it; a lock that kills its own process looks the same"}
+		Text:   fmt.Sprintf("%s was measured again, because its process was killed from outside: %s", r.Lock.Name, r.Retries[0]),
+		Remedy: "check whether the kernel ran out of memory (dmesg); a lock that kills its own process looks the same"}
 }
 
 // WarningKinds returns the kinds of [Warnings]: about the machine, then the measurement.

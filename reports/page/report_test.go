@@ -260,7 +260,7 @@ func TestManyGroups(t *testing.T) {
 	if n := len(html); n > 3<<20 {
 		t.Errorf("the page is %d bytes, want at most 3 MiB", n)
 	}
-	for _, want := range []string{`<details class="group">`, "Not drawn by themselves"} {
+	for _, want := range []string{`<details class="group">`, "Without their own charts"} {
 		if !strings.Contains(html, want) {
 			t.Errorf("the page lacks %q", want)
 		}

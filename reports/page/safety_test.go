@@ -68,7 +68,7 @@ func safetyOn(run *result.Run, lock string) (s *safetySection, first string, row
 
 // TestSafetyFollowsTheFaults: one violation changes guarantee, class, mark and sentence.
 func TestSafetyFollowsTheFaults(t *testing.T) {
-	const strong = "survives the loss of a server without two holders, and tokens refuse a paused holder"
+	const strong = "tolerates the loss of a server without two holders, and tokens refuse a paused holder"
 	const base = "Between processes use zk-handoff (" + strong + "); or, if one server is enough and the resource checks tokens, the faster redis-queue."
 	for _, c := range []struct {
 		name     string
@@ -78,12 +78,12 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 		mark     string // in the scenario
 		first    string
 	}{
-		{"as expected", "", "", "Survives the loss of a server without two holders, and tokens refuse a paused holder.", "", base},
+		{"as expected", "", "", "Tolerates the loss of a server without two holders, and tokens refuse a paused holder.", "", base},
 		{"two holders when a server is lost", "failover", oracle.TwoHolders, "A failover may give it away twice", "▲! 25", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
-		{"a stale write", "holder-pause", oracle.StaleWrite, "Survives the loss of a server without two holders; its tokens let a stale write pass.", "▲! 5",
+		{"a stale write", "holder-pause", oracle.StaleWrite, "Tolerates the loss of a server without two holders; its tokens let a stale write pass.", "▲! 5",
 			"Between processes use zk-lock (" + strong + "); or, if a late write of a paused holder does no harm, the faster zk-handoff."},
 		{"stuck when a holder dies", "holder-crash", oracle.Stuck, "it may stay taken for ever", "△!", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
-		{"a stall, which breaks no guarantee", "holder-crash", oracle.Stall, "Survives the loss of a server without two holders, and tokens", "△!", base},
+		{"a stall, which breaks no guarantee", "holder-crash", oracle.Stall, "Tolerates the loss of a server without two holders, and tokens", "△!", base},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			run := survived(t)
@@ -146,7 +146,7 @@ func TestTimeline(t *testing.T) {
 		return string(must(newFigure(chart.Named{Title: s.Title(), Pic: s.Picture()}, "h").SVG())), s
 	}
 	svg, s := draw()
-	if a := numfmt.Plain(s.Answer()); !strings.Contains(a, "worker 2 was granted the lock for 90ms beside worker 1") || !strings.Contains(a, "90 ms at the longest") || !strings.Contains(a, "refused 2 writes") {
+	if a := numfmt.Plain(s.Answer()); !strings.Contains(a, "worker 2 was granted the lock for 90ms while worker 1 held it") || !strings.Contains(a, "90 ms at the longest") || !strings.Contains(a, "refused 2 writes") {
 		t.Errorf("the answer is %q", a)
 	}
 	for _, want := range []string{"worker 1", "told", "#43", "the primary was killed", "two hold"} {

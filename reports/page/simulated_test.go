@@ -67,7 +67,7 @@ func TestSimulatedIsMarked(t *testing.T) {
 					t.Errorf("%s: the %s does not say that the machine is hypothetical: %.200s", c.Name, what, text)
 				}
 			}
-			if !strings.Contains(f.Doc, "Accuracy") || !strings.Contains(f.Doc, "No measurement is known that this was held against.") {
+			if !strings.Contains(f.Doc, "Accuracy") || !strings.Contains(f.Doc, "No published measurement was compared with this model.") {
 				t.Errorf("%s: beside it stands %q", c.Name, f.Doc)
 			}
 		}

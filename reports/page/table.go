@@ -15,7 +15,7 @@ import (
 type tableView struct {
 	remote    bool
 	Title     string
-	Head      []chart.Piece
+	Head      []chart.Heading
 	Rows      [][]string
 	Notes     []string // meaning of the marks in the rows
 	Sentences []string // the most important differences

@@ -31,18 +31,18 @@ var terms = []term{
 	{"waiting", nil, "p99 of the wait of a worker at a random moment of its waiting: waits count by their length, so a lock that one worker keeps does not hide the others' waits"},
 	{"longest", nil, "the longest time of all rounds in which some worker finished no acquisition (metric unserved), or the longest timed wait, which may end after the window"},
 	{"samples", nil, "how many acquisitions were timed"},
-	{"quantile", []string{"p1", "p25", "p50", "p75", "p90", "p99", "p99.9"}, "so many of 100 samples of all rounds together lie below the figure; one with fewer than 10 samples beyond it is not quoted"},
-	{"load", nil, "acquisitions a second that were meant to begin, over all workers (option --rate of locklab run)"},
-	{"closed loop", nil, "the rate that the same workers reach where each asks again at once"},
+	{"quantile", []string{"p1", "p25", "p50", "p75", "p90", "p99", "p99.9"}, "this percentage of the samples of all rounds together lies below the figure; it is quoted only with 10 samples or more above it"},
+	{"load", nil, "acquisitions a second that were requested, over all workers (option --rate of locklab run)"},
+	{"closed loop", nil, "the rate that the same workers reach if each asks again at once"},
 	{"saturation point", nil, "the greatest load with 95 % granted and p99 waits at most ten times the unloaded p99; brackets have the neighbouring loads of the run"},
 	{"round", []string{"times"}, "the round of the run in which a rule was broken, and how often in it"},
 	{"faults", []string{"tries"}, "how often the fault was made, each time in a new try"},
 	{"violations in 1000", []string{"broken in 1000"}, "faults with two holders, a stale write or a token that fell, in 1000"},
-	{"bound", []string{"bound (95 %)"}, "the share of faults that may show an anomaly all the same: exact (Clopper and Pearson), one-sided, 95 %"},
+	{"bound", []string{"bound (95 %)"}, "the greatest share of faults that may show an anomaly, at 95 % confidence: exact (Clopper and Pearson), one-sided"},
 	{"window", []string{"window p50", "greatest", "in"}, "how long the anomaly lasted: the median and the greatest of the faults that showed it"},
-	{"told before", []string{"told before, least"}, "how long before its lock was given away a holder was told, at the least"},
-	{"requests in a dry run", []string{"requests alone", "requests behind others", "requests per handover"}, "messages that clients sent, counted before the run: of one client for an acquisition and its release; of three that take the lock in turn from one release to the next, and from a release to the next grant; \"polls\" where waiters ask again of their own accord"},
-	{"round trips in sequence", []string{"round trips alone", "round trips of a release", "round trips behind others", "round trips per handover"}, "how many round trips to a server follow one another, counted before the run: until a client alone has the lock; until its release returns; from asking until it waits and from the release before it to its grant; from a release to the next grant alone"},
+	{"notice", []string{"least notice"}, "how long before the next grant a holder was told that it lost the lock, at the least"},
+	{"requests in a dry run", []string{"requests alone", "requests behind others", "requests per handover"}, "messages from clients, counted in a dry run: one client's for an acquisition and its release; with three clients in turn, from one release to the next, and from a release to the next grant; \"polls\" if waiters ask again after a pause"},
+	{"round trips in sequence", []string{"round trips alone", "round trips of a release", "round trips behind others", "round trips per handover"}, "round trips to a server in sequence, counted in a dry run: until a lone client has the lock; until its release returns; until a request waits, plus those from the release before it to its grant; from a release to the next grant only"},
 	{"near", []string{"alone, near", "handover, near", "behind others, near"}, "as measured without a delay: the median wait of one worker (metric wait-p50), the median handover of several (metric handover-time), and the median wait of one of them"},
 	{"part", nil, "of an acquisition, that is predicted: the wait of one worker, a handover among several, the wait of one of several"},
 	{"predicted", nil, "by the round trips in sequence, and what was measured without a delay"},
@@ -86,7 +86,7 @@ func explained(head string) (*result.Metric, *term) {
 
 func anchor(m *result.Metric) string { return "metric-" + m.Name }
 
-func link(p chart.Piece) string {
+func link(p chart.Heading) string {
 	if p.Metric != nil {
 		return anchor(p.Metric)
 	}
@@ -135,5 +135,5 @@ func (glossary) MetricsText() string {
 
 // TermsText introduces the terms.
 func (glossary) TermsText() string {
-	return "What the heads of columns mean, and how their figures are come by. docs/methodology.md says why."
+	return "What the column heads mean, and how their figures are computed. docs/methodology.md has the reasons."
 }

@@ -39,7 +39,7 @@ func (d *Document) Text(w io.Writer, width int) error {
 			}
 			return wrap(fmt.Sprintf("  %-9s ", name), strings.Repeat(" ", 12))(s)
 		},
-		"grid": func(head []chart.Piece, rows [][]string) string {
+		"grid": func(head []chart.Heading, rows [][]string) string {
 			return numfmt.Plain(grid(chart.Texts(head), rows, width))
 		},
 		"plainText": plainText, "noDecision": func() string { return noDecision },

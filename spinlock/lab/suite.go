@@ -20,7 +20,7 @@ var Suite = []*harness.Variant{
 		"Rudolph & Segall 1984", notJudged, harness.Traits{}, shared(func(_ int, o spinlock.Options) *spinlock.TTAS { return &spinlock.TTAS{Wait: o.Wait, Pin: o.Pin} })),
 	spin("ttas-backoff", "test-and-test-and-set; after a failure a waiter stays away for a random time that doubles",
 		"Anderson 1990", harness.Single, harness.Traits{}, shared(func(_ int, o spinlock.Options) *spinlock.Backoff { return &spinlock.Backoff{Wait: o.Wait, Pin: o.Pin} })),
-	spin("ticket", "a counter hands out numbers, a second one says which of them holds the lock",
+	spin("ticket", "a counter hands out numbers, a second one has the number of the holder",
 		"Reed & Kanodia 1979", notJudged, harness.Traits{FIFO: true}, shared(spinlock.NewTicket)),
 	spin("ticket-prop", "a ticket lock whose waiters stay away the longer, the more are before them",
 		"Mellor-Crummey & Scott 1991", notJudged, harness.Traits{FIFO: true}, shared(spinlock.NewProportionalTicket)),

@@ -40,7 +40,7 @@ var fairHistorical = &harness.Variant{
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true},
 	Remote: func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		return remoteRelic(func(r *relic) func() harness.Session {
+		return remoteHistorical(func(r *historicalClient) func() harness.Session {
 			thread := make(chan struct{}, 1)
 			thread <- struct{}{}
 			return func() harness.Session { return &oldFair{r: r, thread: thread} }
@@ -49,7 +49,7 @@ var fairHistorical = &harness.Variant{
 }
 
 type oldFair struct {
-	r      *relic
+	r      *historicalClient
 	thread chan struct{} // empty while the client's event thread is in a callback
 	own    string        // path of the ticket
 }
@@ -70,7 +70,7 @@ func (f *oldFair) Lock(ctx context.Context) (l harness.Lease, err error) {
 	if err != nil {
 		return nil, errors.Join(err, f.unlock())
 	}
-	return newRelicLease(f.unlock), nil
+	return newHistoricalLease(f.unlock), nil
 }
 
 func (f *oldFair) checkState() (bool, error) {

@@ -38,7 +38,7 @@ var booleanMutexHistorical = &harness.Variant{
 	Doc:    "otter's lock as published: lets two goroutines of a client in, TryLock leaves its ticket",
 	Paper:  "otter DistributedLock",
 	Status: harness.Historical,
-	Remote: remoteRelic(func(r *relic) func() harness.Session {
+	Remote: remoteHistorical(func(r *historicalClient) func() harness.Session {
 		object := &distributedLock{r: r}
 		return func() harness.Session { return object }
 	}),
@@ -48,7 +48,7 @@ var booleanMutexHistorical = &harness.Variant{
 const gateTimeout = 60 * 1000 * time.Microsecond
 
 type distributedLock struct {
-	r *relic
+	r *historicalClient
 
 	mu        sync.Mutex // protects Go's memory, not the lock
 	id, owner string     // the own ticket and the first one, as last seen
@@ -61,7 +61,7 @@ func (d *distributedLock) Lock(ctx context.Context) (harness.Lease, error) {
 	if err := d.lock(ctx); err != nil {
 		return nil, err
 	}
-	return newRelicLease(d.unlock), nil
+	return newHistoricalLease(d.unlock), nil
 }
 
 func (d *distributedLock) lock(ctx context.Context) error {
@@ -102,7 +102,7 @@ func (d *distributedLock) TryLock(ctx context.Context) (harness.Lease, error) {
 	if !owner {
 		return nil, harness.ErrNotAcquired // B11
 	}
-	return newRelicLease(d.unlock), nil
+	return newHistoricalLease(d.unlock), nil
 }
 
 func (d *distributedLock) failed(err error) error {
@@ -215,7 +215,7 @@ var twoLevelHistorical = &harness.Variant{
 	Paper:  "otter DistributedReentrantLock",
 	Status: harness.Historical,
 	Traits: harness.Traits{Reentrant: true},
-	Remote: remoteRelic(func(r *relic) func() harness.Session {
+	Remote: remoteHistorical(func(r *historicalClient) func() harness.Session {
 		object, local := &distributedLock{r: r}, &localLock{free: make(chan struct{}, 1)}
 		local.free <- struct{}{}
 		return func() harness.Session { return &distributedReentrantLock{object, local} }
@@ -277,7 +277,7 @@ func (s *distributedReentrantLock) Lock(ctx context.Context) (harness.Lease, err
 		}
 		return nil, err // B13
 	}
-	return newRelicLease(s.unlock), nil
+	return newHistoricalLease(s.unlock), nil
 }
 
 func (s *distributedReentrantLock) TryLock(ctx context.Context) (harness.Lease, error) {
@@ -287,7 +287,7 @@ func (s *distributedReentrantLock) TryLock(ctx context.Context) (harness.Lease, 
 	if _, err := s.distributedLock.TryLock(ctx); err != nil {
 		return nil, err // B13
 	}
-	return newRelicLease(s.unlock), nil
+	return newHistoricalLease(s.unlock), nil
 }
 
 func (s *distributedReentrantLock) unlock() error {

@@ -34,13 +34,13 @@ var writeLockHistorical = &harness.Variant{
 	Paper:  "zookeeper-recipes-lock",
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true},
-	Remote: remoteRelic(func(r *relic) func() harness.Session {
+	Remote: remoteHistorical(func(r *historicalClient) func() harness.Session {
 		return func() harness.Session { return &oldWriteLock{r: r} }
 	}),
 }
 
 type oldWriteLock struct {
-	r  *relic
+	r  *historicalClient
 	id string // of the ticket: its path, or its name if it was adopted; "" for none
 }
 
@@ -55,7 +55,7 @@ func (w *oldWriteLock) Lock(ctx context.Context) (harness.Lease, error) {
 		state := w.r.events()
 		owner, wake, err := w.retry(ctx)
 		if owner {
-			return newRelicLease(w.unlock), nil
+			return newHistoricalLease(w.unlock), nil
 		}
 		if err == nil {
 			err = await(ctx, w.r, wake, state)

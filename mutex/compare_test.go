@@ -16,22 +16,22 @@ import (
 	"locklab/mutex"
 )
 
-// The windows of BenchmarkBesideSyncMutex; for waits, longer than 10 ms of the schedulers.
+// The windows of BenchmarkAgainstSyncMutex; for waits, longer than 10 ms of the schedulers.
 const (
 	rateWindow = 50 * time.Millisecond
 	waitWindow = 100 * time.Millisecond
 )
 
-// BenchmarkBesideSyncMutex compares Mutex with sync.Mutex in neighbouring windows of one
+// BenchmarkAgainstSyncMutex compares Mutex with sync.Mutex in neighbouring windows of one
 // process, whose order is drawn. An operation is one pair of windows for the rate and one for
 // waits:
 //
-//	go test -run '^$' -bench BesideSyncMutex -benchtime 20x ./mutex
+//	go test -run '^$' -bench AgainstSyncMutex -benchtime 20x ./mutex
 //
 // ratio is the median of rates divided by those of sync.Mutex, with its 95 % interval. jain is
 // the fairness index of Jain over a window of 100 ms, wait-ms the longest wait in it, cpu the
 // processor time for an acquisition divided by the time for one of sync.Mutex: medians again.
-func BenchmarkBesideSyncMutex(b *testing.B) {
+func BenchmarkAgainstSyncMutex(b *testing.B) {
 	for _, hold := range []time.Duration{0, 100, time.Microsecond, 10 * time.Microsecond} {
 		for _, workers := range []int{1, 2, 8, 16, 64, 1024, 4800} {
 			for _, locked := range []bool{false, true} {
@@ -176,14 +176,14 @@ func spinsFor(d time.Duration) int {
 	return int(n * d / slices.Min(tries))
 }
 
-// BenchmarkBesideRWMutex compares RWMutex with sync.RWMutex and xsync.RBMutex in neighbouring
+// BenchmarkAgainstRWMutex compares RWMutex with sync.RWMutex and xsync.RBMutex in neighbouring
 // windows of one process, whose order is drawn. An operation is one window for each lock:
 //
-//	go test -run '^$' -bench BesideRWMutex -benchtime 20x ./mutex
+//	go test -run '^$' -bench AgainstRWMutex -benchtime 20x ./mutex
 //
 // vs-sync and vs-xsync are medians of rates divided by those of the other lock, with their 95
 // % intervals. Mops is the rate in millions per second.
-func BenchmarkBesideRWMutex(b *testing.B) {
+func BenchmarkAgainstRWMutex(b *testing.B) {
 	names := []string{"rw-mutex", "sync-rwmutex", "xsync-rbmutex"}
 	for _, reads := range []int{0, 50, 90, 99, 100} {
 		for _, workers := range []int{1, 2, 8, 16, 64} {

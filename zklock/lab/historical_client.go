@@ -16,9 +16,9 @@ import (
 	wirezk "locklab/internal/wire/zookeeper"
 )
 
-// A relic is a client of a historical lock: published code, with its faults, on the plain
+// A historicalClient is a client of a historical lock: published code, with its faults, on the plain
 // client library. Code that ended with its process ends here with the context or the client.
-type relic struct {
+type historicalClient struct {
 	*wirezk.Conn
 	dir  string
 	join func() harness.Session // makes a worker
@@ -34,13 +34,13 @@ type relic struct {
 var errClosed = errors.New("zklock: the client is closed")
 
 var (
-	_ harness.Remote = (*relic)(nil)
+	_ harness.Remote = (*historicalClient)(nil)
 )
 
-// remoteRelic returns the constructor of a historical Variant. start returns the join of a client.
-func remoteRelic(start func(*relic) (join func() harness.Session)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
+// remoteHistorical returns the constructor of a historical Variant. start returns the join of a client.
+func remoteHistorical(start func(*historicalClient) (join func() harness.Session)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-		r := &relic{dir: root + "/" + key, state: make(chan struct{})}
+		r := &historicalClient{dir: root + "/" + key, state: make(chan struct{})}
 		conn, err := wirezk.Connect(ctx, at, wirezk.Options{OnEvent: r.onEvent})
 		if err != nil {
 			return nil, fmt.Errorf("zklock: %w", err)
@@ -56,7 +56,7 @@ func remoteRelic(start func(*relic) (join func() harness.Session)) func(context.
 	}
 }
 
-func (r *relic) makeDir() error {
+func (r *historicalClient) makeDir() error {
 	path := ""
 	for _, name := range strings.Split(r.dir[1:], "/") {
 		path += "/" + name
@@ -68,17 +68,17 @@ func (r *relic) makeDir() error {
 	return nil
 }
 
-func (r *relic) Join(context.Context, int) (harness.Session, error) { return r.join(), nil }
+func (r *historicalClient) Join(context.Context, int) (harness.Session, error) { return r.join(), nil }
 
 // Close removes the node of the lock if it is empty, if a server answers, and closes the client.
-func (r *relic) Close() error {
+func (r *historicalClient) Close() error {
 	r.shut()
 	defer r.work.Wait()
 	return adapt.CloseAfter(func() { r.Delete(r.dir, -1) }, func() error { r.Conn.Close(); return nil })
 }
 
 // onEvent passes each event of the connection to all watchers, as ZooKeeper's own client does.
-func (r *relic) onEvent(ev zk.Event) {
+func (r *historicalClient) onEvent(ev zk.Event) {
 	if ev.Type != zk.EventSession || ev.State != zk.StateDisconnected && ev.State != zk.StateExpired {
 		return
 	}
@@ -88,14 +88,14 @@ func (r *relic) onEvent(ev zk.Event) {
 	r.state = make(chan struct{})
 }
 
-func (r *relic) events() <-chan struct{} {
+func (r *historicalClient) events() <-chan struct{} {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.state
 }
 
 // await waits for wake or an event of the connection, until ctx or the client ends.
-func await[E any](ctx context.Context, r *relic, wake <-chan E, state <-chan struct{}) error {
+func await[E any](ctx context.Context, r *historicalClient, wake <-chan E, state <-chan struct{}) error {
 	select {
 	case <-wake:
 		return nil
@@ -108,26 +108,26 @@ func await[E any](ctx context.Context, r *relic, wake <-chan E, state <-chan str
 	}
 }
 
-func (r *relic) sleep(ctx context.Context, d time.Duration) error {
+func (r *historicalClient) sleep(ctx context.Context, d time.Duration) error {
 	return await(ctx, r, time.After(d), nil)
 }
 
 // remove deletes the ticket at path, if it is there.
-func (r *relic) remove(path string) error {
+func (r *historicalClient) remove(path string) error {
 	if err := r.Delete(path, -1); !errors.Is(err, zk.ErrNoNode) {
 		return err
 	}
 	return nil
 }
 
-func (r *relic) create(prefix string) (string, error) {
+func (r *historicalClient) create(prefix string) (string, error) {
 	return r.Create(r.dir+"/"+prefix, nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
 }
 
-func (r *relic) prefix() string { return fmt.Sprintf("x-%d-", r.SessionID()) }
+func (r *historicalClient) prefix() string { return fmt.Sprintf("x-%d-", r.SessionID()) }
 
 // tickets returns the names of the tickets, in the order of their numbers.
-func (r *relic) tickets() ([]string, error) {
+func (r *historicalClient) tickets() ([]string, error) {
 	names, _, err := r.Children(r.dir)
 	slices.SortFunc(names, func(a, b string) int { return strings.Compare(suffix(a), suffix(b)) })
 	return names, err
@@ -135,7 +135,7 @@ func (r *relic) tickets() ([]string, error) {
 
 func suffix(name string) string { return name[strings.LastIndexByte(name, '-')+1:] }
 
-// newRelicLease returns a lease that ends only by Unlock: these locks do not notice a loss.
-func newRelicLease(free func() error) harness.Lease {
+// newHistoricalLease returns a lease that ends only by Unlock: these locks do not notice a loss.
+func newHistoricalLease(free func() error) harness.Lease {
 	return adapt.NewLease(context.Background(), time.Time{}, func(context.Context) (bool, error) { return true, free() })
 }
