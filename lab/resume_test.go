@@ -162,7 +162,7 @@ func refusals(t *testing.T, home string) {
 	requireRefusals(t, "run", []refusal{{"--resume", "--out DIR"}})
 	requireRefusals(t, "chaos --resume --locks redis-poll --out "+filepath.Join(home, "run"), []refusal{{"", "has seed 5: give --seed 5"}})
 	err := goOn(new(measure.Plan), home, new(result.Run), []result.Skip{{Lock: "mcs", Reason: "no server"}})
-	if err == nil || !strings.Contains(err.Error(), "mcs was measured then and is skipped now: no server") {
+	if err == nil || !strings.Contains(err.Error(), "mcs was measured before and is skipped now: no server") {
 		t.Errorf("a lock that is skipped now: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func TestUsage(t *testing.T) {
 		"negative outage":  {"a", redislock.Options{Outage: -time.Second}, "-1s"},
 		"negative MaxHold": {"a", redislock.Options{MaxHold: -time.Second}, "MaxHold of -1s"},
 		"negative margin":  {"a", redislock.Options{Margin: -time.Second}, "-1s"},
-		"margin of all":    {"a", redislock.Options{TTL: time.Second, Margin: 988 * time.Millisecond}, "less than the lease of 1s but for what clocks may differ by, 12ms"},
+		"margin of all":    {"a", redislock.Options{TTL: time.Second, Margin: 988 * time.Millisecond}, "less than the lease of 1s minus the clock drift of 12ms"},
 	} {
 		for kind, make := range kinds {
 			requireUsage(t, kind+": "+what, make(c, bad.name, bad.o), bad.want)
