@@ -193,6 +193,18 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	r = acquire(t, o.RLock)
 	unlock(t, w)
 	handOver(t, r, writer)
+
+	w = acquire(t, o.Lock)
+	late, reads := dial(t, at, zklock.ClientOptions{}), make(chan *zklock.Lease)
+	zklock.StallOnce(late, zklock.BeforeWatch, func() { // it has seen the write ticket only
+		r := acquire(t, o.RLock)
+		unlock(t, w)
+		reads <- r
+	})
+	writer = behind(t.Context(), late.RWMutex(path, zklock.Options{}).Lock)
+	r = <-reads
+	expectWaiting(t, writer)
+	handOver(t, r, writer)
 	awaitQueue(t, see, path, 0)
 }
 
