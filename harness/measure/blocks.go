@@ -23,7 +23,8 @@ const (
 	blockMany  = 20 * time.Millisecond
 )
 
-// fewestBlocks is the least number of blocks of a lock in a process that has no other rule.
+// fewestBlocks is the least number of blocks of a lock in a process. With one worker it is double,
+// because blocks are short, and a host may slow a processor for milliseconds.
 const fewestBlocks = 2
 
 // windows reports whether the processes of round measure windows.
@@ -31,29 +32,29 @@ func (p *Plan) windows(round int) bool { return p.Every.Window < 2 || round%p.Ev
 
 // blocks returns the number of blocks of each lock in a process of round, and their length. They
 // last half of the window together, or a window if the locks are distributed. If only some
-// processes have windows, these have one block. It is left out for several workers of a distributed
-// lock, who begin and end slowly: their window is a block too, and other processes have one that
-// lasts two windows.
+// processes have windows, these have half of the least number. Several workers of a distributed
+// lock begin and end slowly. So they have no block then, as a window is one too, and one that lasts
+// two windows in the other processes.
 func (p *Plan) blocks(w harness.Workload, remote bool, round int) (n int, length time.Duration) {
-	some, procs := p.Every.Window > 1, cmp.Or(w.GOMAXPROCS, runtime.GOMAXPROCS(0))
+	some, procs, least := p.Every.Window > 1, cmp.Or(w.GOMAXPROCS, runtime.GOMAXPROCS(0)), fewestBlocks
 	switch {
 	case remote && w.Workers > 1 && some && p.windows(round):
 		return 0, 0
 	case remote && w.Workers > 1 && some:
 		return 1, 2 * w.Window
 	case remote:
-		length = w.Window / fewestBlocks
+		length = max(1, w.Window/fewestBlocks)
 	case w.Workers == 1:
-		length = blockAlone
+		length, least = blockAlone, 2*fewestBlocks
 	case w.Workers <= procs:
 		length = blockFew
 	default:
 		length = blockMany
 	}
 	if some && p.windows(round) {
-		return 1, length
+		return least / 2, length
 	}
-	return max(fewestBlocks, int(w.Window/(2*length))), length
+	return max(least, int(w.Window/(2*length))), length
 }
 
 // A unit is the cases of one process: the closed loops of one workload and kind of lock.

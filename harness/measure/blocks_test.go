@@ -157,7 +157,8 @@ func TestBlocks(t *testing.T) {
 		window         time.Duration
 		want           [3]string // with windows in each process; if others have none; without one
 	}{
-		{1, 2, false, 100, [3]string{"10 of 5ms", "1 of 5ms", "10 of 5ms"}},
+		{1, 2, false, 100, [3]string{"10 of 5ms", "2 of 5ms", "10 of 5ms"}},
+		{1, 2, false, 20, [3]string{"4 of 5ms", "2 of 5ms", "4 of 5ms"}},
 		{2, 2, false, 100, [3]string{"5 of 10ms", "1 of 10ms", "5 of 10ms"}},
 		{3, 2, false, 100, [3]string{"2 of 20ms", "1 of 20ms", "2 of 20ms"}},
 		{16, 2, false, 250, [3]string{"6 of 20ms", "1 of 20ms", "6 of 20ms"}},
