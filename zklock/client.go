@@ -102,7 +102,7 @@ type sessionState struct {
 
 // heldLeases are the leases that end with the session. Guarded by Client.mu.
 type heldLeases struct {
-	leases   map[*Lease]bool      // held, as far as known
+	leases   map[*Lease]bool      // their tickets may exist
 	traced   map[*Lease]time.Time // leases with a Trace, by the last end that it was notified of
 	watchdog *time.Timer          // not nil while there are leases
 }
@@ -234,6 +234,7 @@ func (c *Client) onEvent(ev zk.Event) {
 	case zk.StateExpired:
 		c.session++
 		c.loseAll(ErrSessionExpired)
+		clear(c.leases)
 	}
 }
 
@@ -335,9 +336,9 @@ func (c *Client) unconfirmed() error {
 		c.clock.Since(c.conn.Proof().Since).Round(time.Millisecond))
 }
 
+// loseAll ends the leases. They stay in c.leases until they are given back, for Shutdown.
 func (c *Client) loseAll(cause error) {
 	for l := range c.leases {
 		l.end(cause)
 	}
-	clear(c.leases)
 }

@@ -159,9 +159,7 @@ func checkedByUser(t *testing.T, at harness.Endpoint) {
 		}
 		for _, op := range ops { // by Revoke, or by the holder of a permit
 			if check := op.(*zk.CheckVersionRequest); check.Version < 0 {
-				if _, err := see.Set(check.Path, []byte("__REVOKE__"), -1); err != nil {
-					t.Errorf("%s: %v", name, err)
-				}
+				setData(t, see, check.Path, revoke)
 			}
 		}
 		if err := write(see, state, ops); err != nil {

@@ -92,6 +92,9 @@ func Complete(c *Client) bool {
 	return true
 }
 
+// Lend is the begin of o.RLock. It reports whether o writes.
+func Lend(o *RWMutexOwner) bool { return o.w.possession(true) != nil }
+
 func (k *Cohort) Line() int { return k.turns.Len() }
 
 // HandOverAfterExpiry reports whether k's holder can hand it on after the session expired.

@@ -151,7 +151,7 @@ func (t *ticket) born() (there bool, err error) {
 // removeHandoff is the release that the next one receives as NodeDataChanged.
 func removeHandoff(t *ticket) error {
 	c := t.q.c
-	if !t.sealed || t.shared {
+	if !t.sealed || t.lent != nil && t.lent() {
 		return t.removeNode()
 	}
 	_, err := c.conn.Multi(

@@ -50,9 +50,8 @@ func (s *stage) nodes(t *testing.T) []node {
 		data, stat, err := s.see.Get(s.path + dir)
 		if errors.Is(err, zk.ErrNoNode) {
 			continue
-		} else if err != nil {
-			t.Fatal(err)
 		}
+		requireNoError(t, err)
 		all = append(all, node{s.path + dir, string(data), stat.Version})
 	}
 	return all
@@ -90,28 +89,30 @@ func sessionChanges(t *testing.T, s *stage) {
 	unlock(t, acquire(t, other))
 }
 
+// forbid permits everything else on the nodes of the lock.
+func (s *stage) forbid(t *testing.T, forbidden int32) {
+	for _, n := range s.nodes(t) {
+		setACL(t, s.see, n.path, zk.WorldACL(zk.PermAll&^forbidden))
+	}
+}
+
 func deletionsRefused(t *testing.T, s *stage) {
 	a, b, c := s.taker(t), s.taker(t), s.taker(t)
-	allow := func(perms int32) {
-		for _, n := range s.nodes(t) {
-			setACL(t, s.see, n.path, zk.WorldACL(perms))
-		}
-	}
 	held := acquire(t, a)
-	allow(zk.PermAll &^ zk.PermDelete)
+	s.forbid(t, zk.PermDelete)
 	if err := held.Unlock(t.Context()); err == nil {
 		t.Error("Unlock succeeds, though the servers refuse to delete the ticket")
 	}
-	allow(zk.PermAll)
+	s.forbid(t, 0)
 	held = acquire(t, c)
 
 	ctx, cancel := context.WithCancel(t.Context())
 	waits := behind(ctx, b)
-	allow(zk.PermAll &^ zk.PermDelete)
+	s.forbid(t, zk.PermDelete)
 	cancel()
 	<-waits
 	time.Sleep(aWhile) // it gives up for now
-	allow(zk.PermAll)
+	s.forbid(t, 0)
 	unlock(t, held)
 	unlock(t, acquire(t, c))
 }
@@ -130,17 +131,11 @@ func shutDown(t *testing.T, s *stage) {
 }
 
 func shutDownRefused(t *testing.T, s *stage) {
-	d := shutDownDuring(t, s, time.Minute, func(*proxy) {
-		for _, n := range s.nodes(t) {
-			setACL(t, s.see, n.path, zk.WorldACL(zk.PermAll&^zk.PermDelete))
-		}
-	})
+	d := shutDownDuring(t, s, time.Minute, func(*proxy) { s.forbid(t, zk.PermDelete) })
 	if d.err == nil || !strings.Contains(d.err.Error(), s.path) || strings.Contains(d.err.Error(), "\n") {
 		t.Errorf("Shutdown = %v, want %s in one line", d.err, s.path)
 	}
-	for _, n := range s.nodes(t) {
-		setACL(t, s.see, n.path, zk.WorldACL(zk.PermAll))
-	}
+	s.forbid(t, 0)
 	unlock(t, awaitLease(t, d.last))
 }
 

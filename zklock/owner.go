@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"locklab/lock"
 )
@@ -21,11 +22,10 @@ type Owner struct {
 }
 
 type possession struct {
-	owner  *Owner
-	ticket *ticket // its shared is guarded by owner.mu while this is owner.now
-	node   string  // the ticket's
-	outer  *Lease
-	holds  map[*Lease]bool // guarded by owner.mu
+	owner *Owner
+	outer *Lease
+	holds map[*Lease]bool // guarded by owner.mu
+	lent  atomic.Bool     // another ticket may hold the lock by the outer lease's
 }
 
 func newOwner(q *queue, ticket func() *ticket) *Owner {
@@ -61,14 +61,16 @@ func (o *Owner) count() (n int) {
 }
 
 // possession returns the current one, or nil if it has ended. With lend another ticket may hold the
-// lock by it afterwards: its ticket is then released without a handover.
+// lock by it afterwards: its ticket is then released without a handover, also by Shutdown.
 func (o *Owner) possession(lend bool) *possession {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.now == nil || o.now.outer.Err() != nil || o.count() == 0 {
 		return nil
 	}
-	o.now.ticket.shared = o.now.ticket.shared || lend
+	if lend {
+		o.now.lent.Store(true)
+	}
 	return o.now
 }
 
@@ -91,16 +93,15 @@ func (o *Owner) take(ctx context.Context, try bool) (*Lease, error) {
 	if l, err := o.again(); l != nil || err != nil {
 		return l, err
 	}
-	t := o.ticket()
-	t.queued = queued
-	outer, err := o.q.await(ctx, func() (*Lease, error) { return t.lock(ctx, try) })
-	if err != nil {
+	n, t := &possession{owner: o, holds: make(map[*Lease]bool)}, o.ticket()
+	t.queued, t.lent = queued, n.lent.Load
+	if n.outer, err = o.q.await(ctx, func() (*Lease, error) { return t.lock(ctx, try) }); err != nil {
 		return nil, err
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.now = &possession{owner: o, ticket: t, node: t.path(), outer: outer, holds: make(map[*Lease]bool)}
-	return o.now.hold(), nil
+	o.now = n
+	return n.hold(), nil
 }
 
 // awaitTurn waits until no other goroutine of the owner queues, and reports whether one did.

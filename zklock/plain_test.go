@@ -48,11 +48,7 @@ func recreateNode(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 func useNumbers(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 	t.Helper()
 	for range numbers {
-		node, err := see.Create(path+"/x-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
-		if err == nil {
-			err = see.Delete(node, -1)
-		}
-		requireNoError(t, err)
+		deleteNode(t, see, createNode(t, see, path+"/x-", nil, zk.FlagEphemeralSequential))
 	}
 }
 

@@ -189,19 +189,11 @@ func contend(t *testing.T, all []contestant, rounds int) (requests, notification
 	return float64(spent.Requests) / n, float64(spent.Notifications) / n
 }
 
-func correct() (out []*harness.Variant) {
-	for _, v := range lab.Suite {
-		if v.Status.Competes() {
-			out = append(out, v)
-		}
-	}
-	return out
+func correct() []*harness.Variant {
+	return slices.DeleteFunc(slices.Clone(lab.Suite), func(v *harness.Variant) bool { return !v.Status.Competes() })
 }
 
-func counts(c *zklock.Client) harness.Counts {
-	s := c.Stats()
-	return harness.Counts{Requests: s.Requests, Notifications: s.Notifications}
-}
+func counts(c *zklock.Client) harness.Counts { return harness.Counts(c.Stats()) }
 
 const (
 	fewLeft  = math.MaxInt32 - 2
@@ -319,7 +311,7 @@ func renewsEarly(t *testing.T, at harness.Endpoint) {
 		if err != nil || string(data) != "data" {
 			t.Fatalf("the node of the lock has %q (%v)", data, err)
 		}
-		return stat.Czxid != 0
+		return stat.Cversion == 0
 	})
 	got, _, err := see.GetACL(path)
 	if err != nil || len(got) != 2 || got[0].Scheme != want[0].Scheme || got[1] != want[1] {

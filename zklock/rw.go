@@ -176,7 +176,7 @@ func (o *RWMutexOwner) Counts() (writes, reads int) { return o.w.Count(), o.r.Co
 // downgrade is the protocol of a reader that has the lock because its owner's possession n has
 // it as a writer: certainly when its ticket was made, if no Unlock has begun since.
 func (n *possession) downgrade() *protocol {
-	number := n.node[strings.LastIndex(n.node, writeKind)+len(writeKind):]
+	number := n.outer.node[strings.LastIndex(n.outer.node, writeKind)+len(writeKind):]
 	look := func(*ticket) (view, error) {
 		if n.owner.possession(false) != n {
 			return view{}, fmt.Errorf("%w: the writer that was to read %s too", ErrNotHeld, n.outer.q.path)

@@ -3,6 +3,7 @@ package zklock_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 
@@ -83,6 +84,7 @@ func TestReentrant(t *testing.T) {
 		{"counts", ownerCounts},
 		{"lost", ownerLoses},
 		{"one of its goroutines queues", ownerQueuesOnce},
+		{"client shut down", ownerShutDown},
 	})
 }
 
@@ -155,6 +157,23 @@ func ownerQueuesOnce(t *testing.T, at harness.Endpoint) {
 	expectExcluded(t, "another owner", other.Lock)
 	unlock(t, second)
 	awaitQueue(t, see, path, 0)
+}
+
+// ownerShutDown: an owner that begins to read races with nothing in Shutdown.
+func ownerShutDown(t *testing.T, at harness.Endpoint) {
+	for range 8 {
+		c := dial(t, at, zklock.ClientOptions{})
+		o := c.RWMutex(newPath(), zklock.Options{}).Owner()
+		acquire(t, o.Lock)
+		var reads sync.WaitGroup
+		reads.Go(func() {
+			for zklock.Lend(o) {
+			}
+		})
+		lock(t, c.Mutex(newPath(), zklock.Options{})) // meanwhile it begins
+		requireNoError(t, c.Shutdown(t.Context()))
+		reads.Wait()
+	}
 }
 
 // rwOwner: reading again costs nothing, and a reader cannot write. Nobody else writes between a

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"locklab/lock"
@@ -15,8 +14,8 @@ import (
 
 // Shutdown closes the client in order. No lock is taken from then on: each Lock returns
 // ErrClosed, and waiting ones leave the queue. The held leases end, with an Err that wraps
-// ErrLost and ErrClosed, and their locks are given back: end the work before. Then, or when
-// ctx ends, the client is closed, as by Close.
+// ErrLost and ErrClosed, and their locks are given back: end the work before. Lost locks that were
+// not unlocked are given back too. Then, or when ctx ends, the client is closed, as by Close.
 //
 // The error names the locks that were not given back. They are free when the session ends: at
 // once if a server answers Close, else when the servers time it out. Shutdown may be called
@@ -28,14 +27,10 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	held := slices.Collect(maps.Keys(c.leases))
 	c.mu.Unlock()
 
-	released := make([]atomic.Bool, len(held))
 	var work sync.WaitGroup
-	for i, l := range held {
+	for _, l := range held {
 		l.revoke(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
-		work.Go(func() {
-			l.release()
-			released[i].Store(true)
-		})
+		work.Go(func() { l.release() })
 	}
 	done := make(chan struct{})
 	go func() {
@@ -54,12 +49,10 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	for t := range c.contacts.waits {
 		left = append(left, t.q.name)
 	}
-	c.mu.Unlock()
-	for i, l := range held {
-		if !released[i].Load() {
-			left = append(left, l.q.name)
-		}
+	for l := range c.leases {
+		left = append(left, l.q.name)
 	}
+	c.mu.Unlock()
 	c.Close()
 	<-done
 	if len(left) == 0 {

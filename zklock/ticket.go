@@ -39,10 +39,10 @@ type ticketWait struct {
 	place  int  // waiters ahead as of the last look, -1 if unknown
 
 	// For some protocols only.
-	own    <-chan zk.Event // a watch on the node, if it is slow
-	waits  time.Time       // since when its event may be the lock
-	shared bool            // another ticket holds the lock by this one and will continue without it
-	near   bool            // it has waited and is near the head: the next look watches the list
+	own   <-chan zk.Event // a watch on the node, if it is slow
+	waits time.Time       // since when its event may be the lock
+	lent  func() bool     // reports that another ticket may hold the lock by this one and continue without it
+	near  bool            // it has waited and is near the head: the next look watches the list
 }
 
 // A plainTicket is the state of a ticket whose name may have no unique part, see plain.go.
@@ -61,9 +61,9 @@ func newTicket(q *queue, p *protocol) *ticket {
 
 func (t *ticket) anew() {
 	t.free()
-	queued, try, unnamed, begin := t.queued, t.try, t.unnamed, t.begin
+	queued, try, unnamed, begin, lent := t.queued, t.try, t.unnamed, t.begin, t.lent
 	*t = *newTicket(t.q, t.p)
-	t.queued, t.try, t.unnamed, t.begin = queued, try, unnamed, begin
+	t.queued, t.try, t.unnamed, t.begin, t.lent = queued, try, unnamed, begin, lent
 }
 
 // newUnique returns the start of a ticket's name, like Curator's protected nodes

@@ -238,4 +238,10 @@ func traceLoss(t *testing.T, at harness.Endpoint, spoil func(*proxy), why string
 			t.Errorf("renewed: %+v, want %s with token %d", renewed, name, token)
 		}
 	}
+	err := fmt.Sprint(c.Shutdown(within(t, aWhile)))
+	for _, name := range names {
+		if !strings.Contains(err, name) {
+			t.Errorf("Shutdown = %s, want %s, whose ticket may be left", err, name)
+		}
+	}
 }

@@ -96,8 +96,7 @@ func foundBySession(t *testing.T, at harness.Endpoint) {
 			if test.own {
 				return zklock.Create(c, path, data)
 			}
-			_, err := see.Create(path, data, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
-			return err
+			return errorOf(see.Create(path, data, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)))
 		}, test.expired)
 		if found != test.want || err != nil {
 			t.Errorf("of this session %t, which has ended since %t: found = %t, %v", test.own, test.expired, found, err)

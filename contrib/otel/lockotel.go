@@ -23,6 +23,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"go.opentelemetry.io/otel"
@@ -71,7 +72,7 @@ func Metrics(o Options) (*lock.Trace, error) {
 		if o.Name != nil {
 			name = o.Name(name)
 		}
-		return metric.WithAttributes(append(more, attribute.String("lock.system", o.System), attribute.String("lock.name", name))...)
+		return metric.WithAttributes(append(more, attribute.String("lock.system", o.System), text("lock.name", name))...)
 	}
 	returned := func(name string, wait time.Duration, outcome string) {
 		acquire.Record(ctx, wait.Seconds(), attributes(name, attribute.String("lock.outcome", outcome)))
@@ -95,6 +96,11 @@ func Metrics(o Options) (*lock.Trace, error) {
 	}, nil
 }
 
+// text returns an attribute in UTF-8: exporters drop a whole batch for other bytes.
+func text(key, value string) attribute.KeyValue {
+	return attribute.String(key, strings.ToValidUTF8(value, "\ufffd"))
+}
+
 // Events returns a context for Lock, TryLock and Do, whose steps become events of the span in
 // ctx: lock.queued, lock.woken, lock.granted, lock.failed, lock.renewal_failed, lock.released
 // and lock.lost. Without a span that records, it returns ctx.
@@ -104,9 +110,9 @@ func Events(ctx context.Context) context.Context {
 		return ctx
 	}
 	add := func(event, name string, more ...attribute.KeyValue) {
-		span.AddEvent(event, trace.WithAttributes(append(more, attribute.String("lock.name", name))...))
+		span.AddEvent(event, trace.WithAttributes(append(more, text("lock.name", name))...))
 	}
-	why := func(err error) attribute.KeyValue { return attribute.String("error.message", err.Error()) }
+	why := func(err error) attribute.KeyValue { return text("error.message", err.Error()) }
 	return lock.WithTrace(ctx, &lock.Trace{
 		Queued: func(i lock.QueuedInfo) { add("lock.queued", i.Name, attribute.Int("lock.ahead", i.Ahead)) },
 		Woken:  func(i lock.WokenInfo) { add("lock.woken", i.Name, attribute.String("lock.why", string(i.Why))) },

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"testing"
+	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/attribute"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
@@ -17,7 +18,7 @@ import (
 	"locklab/lock"
 )
 
-// figures returns the sums, or numbers of values, of the lock called "orders".
+// figures returns the sums, or numbers of values, of the lock called "orders\ufffd".
 func figures(t *testing.T, reader sdkmetric.Reader, system string) map[string]int64 {
 	t.Helper()
 	var all metricdata.ResourceMetrics
@@ -28,7 +29,7 @@ func figures(t *testing.T, reader sdkmetric.Reader, system string) map[string]in
 	add := func(name string, set attribute.Set, n int64) {
 		kept, _ := set.Value("lock.system")
 		of, _ := set.Value("lock.name")
-		if kept.AsString() != system || of.AsString() != "orders" {
+		if kept.AsString() != system || of.AsString() != "orders\ufffd" {
 			t.Errorf("%s has the attributes %v", name, set.ToSlice())
 		}
 		if outcome, ok := set.Value("lock.outcome"); ok {
@@ -58,8 +59,8 @@ func figures(t *testing.T, reader sdkmetric.Reader, system string) map[string]in
 // callHooks calls the hooks of tr as a library does for two acquisitions, four failures, a
 // release and a loss.
 func callHooks(tr *lock.Trace) {
-	tr.Queued(lock.QueuedInfo{})
-	for _, err := range []error{lock.ErrNotAcquired, context.DeadlineExceeded, context.Canceled, errors.New("no answer")} {
+	tr.Queued(lock.QueuedInfo{Name: "\xff"})
+	for _, err := range []error{lock.ErrNotAcquired, context.DeadlineExceeded, context.Canceled, errors.New("no answer: \xff")} {
 		tr.Failed(lock.FailedInfo{Err: err})
 	}
 	tr.Granted(lock.GrantedInfo{})
@@ -74,7 +75,7 @@ func TestHooks(t *testing.T) {
 	metrics, err := lockotel.Metrics(lockotel.Options{
 		System:        "redis",
 		MeterProvider: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)),
-		Name:          func(string) string { return "orders" },
+		Name:          func(string) string { return "orders\xff" },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -96,6 +97,11 @@ func TestHooks(t *testing.T) {
 	var events []string
 	for _, e := range spans.Ended()[0].Events() {
 		events = append(events, e.Name)
+		for _, a := range e.Attributes {
+			if text := a.Value.AsString(); !utf8.ValidString(text) {
+				t.Errorf("%s has %s = %q, not in UTF-8", e.Name, a.Key, text)
+			}
+		}
 	}
 	if want := []string{"lock.queued", "lock.failed", "lock.failed", "lock.failed", "lock.failed", "lock.granted", "lock.released", "lock.granted", "lock.renewal_failed", "lock.lost"}; !slices.Equal(events, want) {
 		t.Errorf("the span has the events %v, want %v", events, want)

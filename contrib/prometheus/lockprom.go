@@ -20,6 +20,7 @@ package lockprom
 import (
 	"cmp"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -75,7 +76,7 @@ func Metrics(o Options) (*lock.Trace, error) {
 		if o.Name != nil {
 			name = o.Name(name)
 		}
-		return []string{o.System, name}
+		return []string{o.System, strings.ToValidUTF8(name, "\ufffd")} // the library panics on other bytes
 	}
 	returned := func(name string, wait time.Duration, outcome string) {
 		acquire.WithLabelValues(append([]string{outcome}, labels(name)...)...).Observe(wait.Seconds())

@@ -12,7 +12,7 @@ import (
 	"locklab/lock"
 )
 
-// figures returns the values, or their number, of the lock called "orders".
+// figures returns the values, or their number, of the lock called "orders\ufffd".
 func figures(t *testing.T, from prometheus.Gatherer, system string) map[string]float64 {
 	t.Helper()
 	families, err := from.Gather()
@@ -27,7 +27,7 @@ func figures(t *testing.T, from prometheus.Gatherer, system string) map[string]f
 			for _, l := range m.Label {
 				labels[l.GetName()] = l.GetValue()
 			}
-			if labels["system"] != system || labels["lock"] != "orders" {
+			if labels["system"] != system || labels["lock"] != "orders\ufffd" {
 				t.Errorf("%s has the labels %v", name, labels)
 			}
 			if o := labels["outcome"]; o != "" {
@@ -55,7 +55,7 @@ func callHooks(tr *lock.Trace) {
 
 func TestHooks(t *testing.T) {
 	registry := prometheus.NewPedanticRegistry()
-	o := lockprom.Options{System: "redis", Registerer: registry, Name: func(string) string { return "orders" }}
+	o := lockprom.Options{System: "redis", Registerer: registry, Name: func(string) string { return "orders\xff" }}
 	if _, err := lockprom.Metrics(o); err != nil {
 		t.Fatal(err)
 	}

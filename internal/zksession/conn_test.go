@@ -18,6 +18,7 @@ import (
 type script struct {
 	net.Conn
 	in       []byte
+	err      error // behind in
 	step     int
 	reads    int
 	deadline time.Time
@@ -26,7 +27,7 @@ type script struct {
 func (s *script) Read(p []byte) (int, error) {
 	s.reads++
 	if len(s.in) == 0 {
-		return 0, io.EOF
+		return 0, s.err
 	}
 	n := copy(p[:min(len(p), s.step)], s.in)
 	s.in = s.in[n:]
@@ -69,7 +70,7 @@ func TestConnCounts(t *testing.T) {
 		for _, r := range replies {
 			in = append(in, frame(r)...)
 		}
-		s := &script{in: in, step: step}
+		s := &script{in: in, err: io.EOF, step: step}
 		z, c := newConn(s)
 		for _, r := range requests {
 			p := frame(r)
@@ -248,10 +249,7 @@ func heads(stream []byte) [][]byte {
 			break
 		}
 		out = append(out, body[:head])
-		if uint64(len(body)) < uint64(size) {
-			break
-		}
-		stream = body[size:]
+		stream = body[min(uint64(size), uint64(len(body))):]
 	}
 	return out
 }

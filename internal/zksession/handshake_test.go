@@ -16,13 +16,6 @@ import (
 	"locklab/internal/wire"
 )
 
-type ends struct {
-	script
-	err error
-}
-
-func (e *ends) Read([]byte) (int, error) { return 0, e.err }
-
 // TestHandshakeFails: only a failure before the handshake counts as a hung server. A broken
 // connection keeps the next wait for a hung server short for a while.
 func TestHandshakeFails(t *testing.T) {
@@ -33,7 +26,7 @@ func TestHandshakeFails(t *testing.T) {
 		t.Helper()
 		step++
 		server := fmt.Sprint("server ", step)
-		c := &conn{Conn: &ends{err: err}, owner: z, address: server}
+		c := &conn{Conn: &script{err: err}, owner: z, address: server}
 		if answered {
 			c.read(words(0, 4000))
 		}
@@ -65,7 +58,7 @@ func TestStale(t *testing.T) {
 		z.zxid.Store(9)
 		z.timeout.Store(int64(4 * time.Second))
 		refuse := func(session int32) {
-			c := &conn{Conn: &ends{err: io.EOF}, owner: z}
+			c := &conn{Conn: &script{err: io.EOF}, owner: z}
 			c.Write(hello(session))
 			c.Read(make([]byte, 1))
 		}

@@ -45,9 +45,7 @@ func (s *sink) Close() error {
 }
 
 func (s *sink) ops() (out []int32) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, head := range heads(s.got) {
+	for i, head := range heads(s.all()) {
 		if op, _ := word(head, 1); i > 0 {
 			out = append(out, op)
 		}
@@ -217,11 +215,9 @@ func TestDebt(t *testing.T) {
 }
 
 func asked(stream []byte) (zxids []uint64) {
-	for first := true; len(stream) >= wire.LengthBytes; first = false {
-		body := stream[wire.LengthBytes:][:binary.BigEndian.Uint32(stream)]
-		stream = stream[wire.LengthBytes+len(body):]
-		if op, ok := word(body, 1); ok && op == wire.OpSetWatches && !first {
-			zxids = append(zxids, binary.BigEndian.Uint64(body[8:]))
+	for i, head := range heads(stream) {
+		if op, _ := word(head, 1); i > 0 && op == wire.OpSetWatches {
+			zxids = append(zxids, binary.BigEndian.Uint64(head[8:]))
 		}
 	}
 	return zxids
