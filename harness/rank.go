@@ -1,8 +1,6 @@
 package harness
 
-import (
-	"math"
-)
+import "math"
 
 // A Hold is one acquisition as seen by its worker. Times are in ns on one monotonic clock
 // that all workers of a process share.

@@ -1,8 +1,6 @@
 package mutex
 
-import (
-	"context"
-)
+import "context"
 
 // Chan is a lock made of a channel that holds one element: sending takes it, receiving frees
 // it. Waiters are served first come, first served.

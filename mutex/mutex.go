@@ -19,9 +19,10 @@ import (
 // sync.Mutex hands over at every release, once a waiter has waited for 1 ms and until no waiter
 // has. This lock has no such mode, so n waiters wait for 1 ms (or n times 15 µs, or 20 times
 // their handovers, if that is more) and n critical sections, apart from the delays of the
-// scheduler. If other programs use the processors, sync.Mutex hardly hands over, and may be a
-// third faster. If goroutines are locked to threads, a handover is a switch of threads: then
-// handovers are rare.
+// scheduler. After critical sections have become longer, the holder looks at the clock too late
+// for a while: then n waiters wait for n times 4 ms and three critical sections. If other
+// programs use the processors, sync.Mutex hardly hands over, and may be a third faster. If
+// goroutines are locked to threads, a handover is a switch of threads: then handovers are rare.
 //
 // A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a channel, which costs
 // a little more than the semaphore of the runtime. A waiter polls even on one processor, or if
@@ -75,6 +76,7 @@ type mutexWaiter struct {
 	next, prev *mutexWaiter // nil outside the list
 	parker     *atomics.Parker
 	since      time.Duration // when the handover to it began; Mutex alone
+	late       time.Duration // when it demands a handover, or 0 before the first wake-up in vain; Mutex alone
 	granted    bool          // was let in; RWMutex alone
 	wakes      uint8         // wake-ups without the lock; RWMutex alone
 }
@@ -93,7 +95,9 @@ func (m *Mutex) TryLock() bool {
 		return false
 	}
 	if s >= mutexWaiting && m.handoverDue(s/mutexWaiting) {
-		m.state.Add(mutexHandover)
+		for s = m.state.Load(); !m.state.CompareAndSwap(s, s|mutexHandover); { // the woken waiter may set it too
+			s = m.state.Load()
+		}
 	}
 	return true
 }
@@ -107,7 +111,7 @@ func (m *Mutex) LockContext(ctx context.Context) error {
 	return nil
 }
 
-// Unlock releases the lock. It panics if the lock is free.
+// Unlock releases the lock. It panics if the lock is free, and may break it if others use it.
 func (m *Mutex) Unlock() {
 	if s := m.state.Add(^uint32(mutexHeld - 1)); s != 0 {
 		m.unlockSlow(s)
@@ -125,6 +129,7 @@ func (m *Mutex) lockSlow(done <-chan struct{}) bool {
 	}
 	w := newMutexWaiter()
 	defer w.free()
+	w.late = 0
 	if !m.join(w) {
 		return true
 	}
@@ -174,10 +179,22 @@ func (m *Mutex) retry(w *mutexWaiter) bool {
 		case polls == 0:
 			atomics.SpinHint(mutexHints)
 			polls++
-		case m.state.CompareAndSwap(s, s&^mutexWoken):
+		case m.state.CompareAndSwap(s, s&^mutexWoken|w.demand()):
 			return false
 		}
 	}
+}
+
+// demand returns mutexHandover if w has been woken in vain for mutexPatience, otherwise 0.
+func (w *mutexWaiter) demand() uint32 {
+	now := mutexNow()
+	if w.late == 0 {
+		w.late = now + mutexPatience
+	}
+	if now < w.late {
+		return 0
+	}
+	return mutexHandover
 }
 
 // giveUp takes w out of the list and returns false, or returns true if w has got the lock.

@@ -17,6 +17,10 @@ const (
 	mutexSkips = 64
 )
 
+// mutexPatience is the time for which a waiter may be woken in vain before it demands a handover.
+// It is more than mutexLongest and mutexMostPutOff, so that normally the holder demands it first.
+const mutexPatience = 4 * time.Millisecond
+
 var mutexEpoch = time.Now()
 
 func mutexNow() time.Duration { return time.Since(mutexEpoch) }

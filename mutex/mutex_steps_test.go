@@ -107,7 +107,8 @@ func TestMutexWakesOne(t *testing.T) {
 	}
 }
 
-// TestMutexWokenWaiterStaysFirst: a woken waiter that finds the lock taken stays the first.
+// TestMutexWokenWaiterStaysFirst: a woken waiter that finds the lock taken stays the first. It
+// demands a handover if it has been woken in vain for long, but not at the first time.
 func TestMutexWokenWaiterStaysFirst(t *testing.T) {
 	var m Mutex
 	m.Lock()
@@ -119,6 +120,10 @@ func TestMutexWokenWaiterStaysFirst(t *testing.T) {
 	if m.first != w {
 		t.Error("the woken waiter is not the first")
 	}
+	w.late = -1
+	m.state.Add(mutexWoken)
+	w.parker.Unpark()
+	until(t, func() bool { return m.state.Load() == mutexBusy+3*mutexWaiting })
 	m.Unlock()
 	if got := served(); !slices.Equal(got, []int{0, 1, 2}) {
 		t.Errorf("served in the order %v, want 0, 1, 2", got)
@@ -172,11 +177,7 @@ func TestMutexAwaitsPermit(t *testing.T) {
 			m.Unlock()
 		}
 		close(done)
-		select {
-		case <-returned:
-			t.Fatal("the waiter returned before its permit came")
-		case <-time.After(20 * time.Millisecond):
-		}
+		requireWait(t, returned)
 		w.parker.Unpark()
 		if took := <-returned; took != free || m.state.Load() != mutexHeld {
 			t.Errorf("free=%t: took the lock: %t, state %#x, want held", free, took, m.state.Load())

@@ -19,6 +19,9 @@ func (m *Mutex) handoverDue(uint32) bool {
 
 func mutexNow() time.Duration { return 0 }
 
+// mutexPatience is 0 if a waiter demands a handover whenever it is woken in vain, or 1.
+var mutexPatience time.Duration = 1
+
 // newMutexWaiter pools none: schedules must not depend on each other.
 func newMutexWaiter() *mutexWaiter { return &mutexWaiter{parker: atomics.NewParker()} }
 

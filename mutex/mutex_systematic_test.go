@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"locklab/atomics"
 	"locklab/internal/explore"
@@ -16,8 +17,9 @@ import (
 func TestSystematicMutexGivesUp(t *testing.T) {
 	over := make(chan struct{})
 	close(over)
-	defer func(n uint8) { mutexHandovers = n }(mutexHandovers)
-	for _, mutexHandovers = range []uint8{1, 255} {
+	defer func(n uint8, d time.Duration) { mutexHandovers, mutexPatience = n, d }(mutexHandovers, mutexPatience)
+	for n, patience := range map[uint8]time.Duration{1: 1, 255: 1, 2: 0} {
+		mutexHandovers, mutexPatience = n, patience
 		for _, plan := range []struct {
 			gives       []bool // whether the worker gives up when it would sleep
 			preemptions int
@@ -53,7 +55,7 @@ func TestSystematicMutexGivesUp(t *testing.T) {
 				}
 				return p
 			}, explore.Limits{Preemptions: plan.preemptions})
-			t.Logf("a handover every %d acquisitions, gives up %v: %d schedules, %d states", mutexHandovers, plan.gives, r.Schedules, r.States)
+			t.Logf("a handover every %d acquisitions, patience %d, gives up %v: %d schedules, %d states", mutexHandovers, mutexPatience, plan.gives, r.Schedules, r.States)
 			if r.Failure != nil {
 				t.Error(r.Failure)
 			}
@@ -123,28 +125,16 @@ func rwProgram(spread uint32, workers string) explore.Program {
 
 // rwUses are ways to use a lock once.
 var rwUses = map[rune]func(w *explore.Worker, l *RWMutex, passed *atomics.Uint32){
-	'R': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) { l.RLock(); rwRead(w, l) },
-	'W': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) { l.Lock(); rwWrite(w, l) },
-	'r': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) {
-		if l.TryRLock() {
-			rwRead(w, l)
-		}
-	},
-	'w': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) {
-		if l.TryLock() {
-			rwWrite(w, l)
-		}
-	},
+	'R': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) { l.RLock(); rwRead(w, l, true) },
+	'W': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) { l.Lock(); rwWrite(w, l, true) },
+	'r': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) { rwRead(w, l, l.TryRLock()) },
+	'w': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) { rwWrite(w, l, l.TryLock()) },
 	// Those that give up when they would sleep.
 	'g': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) {
-		if l.RLockContext(&endedOnWait{}) == nil {
-			rwRead(w, l)
-		}
+		rwRead(w, l, l.RLockContext(&endedOnWait{}) == nil)
 	},
 	'c': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) {
-		if l.LockContext(&endedOnWait{}) == nil {
-			rwWrite(w, l)
-		}
+		rwWrite(w, l, l.LockContext(&endedOnWait{}) == nil)
 	},
 	// A worker that locks and another one that unlocks, on another slot.
 	'L': func(w *explore.Worker, l *RWMutex, passed *atomics.Uint32) {
@@ -157,17 +147,25 @@ var rwUses = map[rune]func(w *explore.Worker, l *RWMutex, passed *atomics.Uint32
 		for passed.Load() == 0 {
 			atomics.SpinHint(1)
 		}
-		rwRead(w, l)
+		rwRead(w, l, true)
 	},
 }
 
-func rwRead(w *explore.Worker, l *RWMutex) {
+// rwRead reads and releases l, if the worker took it as a reader.
+func rwRead(w *explore.Worker, l *RWMutex, took bool) {
+	if !took {
+		return
+	}
 	w.EnterShared()
 	w.Leave()
 	l.RUnlock()
 }
 
-func rwWrite(w *explore.Worker, l *RWMutex) {
+// rwWrite writes and releases l, if the worker took it as a writer.
+func rwWrite(w *explore.Worker, l *RWMutex, took bool) {
+	if !took {
+		return
+	}
 	w.Enter()
 	w.Leave()
 	l.Unlock()

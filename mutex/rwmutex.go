@@ -48,8 +48,7 @@ import (
 // did not count makes the wake-up early: then the writer repeats the pass.
 //
 // A writer that lets readers in adds their number to the first slot and then to places. A reader
-// that subtracts 1 from places is inside, whoever it is, and the first slot counts it. Each
-// reader that was let in tries once, so places is 0 when all have run.
+// that subtracts 1 from places is inside. Each that was let in tries once, then places is 0.
 //
 // The list of waiting readers is guarded by the queue bit. No writer sets its bit while
 // another goroutine has the queue bit, so a reader with it may enter if there is no writer.
@@ -178,6 +177,7 @@ func (l *RWMutex) TryLock() bool {
 	if l.shut() == 0 {
 		return true
 	}
+	l.pending.Store(0) // or the readers that leave during such calls count it down until it wraps
 	l.Unlock()
 	return false
 }

@@ -90,6 +90,17 @@ func TestRWMutexSumsAllSlots(t *testing.T) {
 	}
 }
 
+// TestRWMutexTryResetsPending: a TryLock that fails resets the number of readers that left
+// during such calls. Otherwise the number wraps, and a reader wakes a writer that does not wait.
+func TestRWMutexTryResetsPending(t *testing.T) {
+	var l RWMutex
+	l.RLock()
+	l.pending.Store(1) // after 2^32 - 1 of them
+	if l.TryLock() || l.pending.Load() != 0 {
+		t.Errorf("after a TryLock beside a reader %d readers are awaited, want 0 and no lock", l.pending.Load())
+	}
+}
+
 // TestRWMutexNegativeSum: the writer after one RUnlock too many panics, and frees the lock.
 func TestRWMutexNegativeSum(t *testing.T) {
 	l := spreadRW(2)
@@ -252,16 +263,17 @@ func TestContextsDoNotAllocate(t *testing.T) {
 	}
 }
 
+func requireWait(t *testing.T, returned <-chan bool) {
+	t.Helper()
+	select {
+	case <-returned:
+		t.Fatal("the waiter returned before its permit came")
+	case <-time.After(20 * time.Millisecond):
+	}
+}
+
 // TestRWMutexAwaitsPermit: a cancelled waiter takes the permit that is on its way.
 func TestRWMutexAwaitsPermit(t *testing.T) {
-	requireWait := func(returned <-chan bool) {
-		t.Helper()
-		select {
-		case <-returned:
-			t.Fatal("the waiter returned before its permit came")
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
 	done, returned := make(chan struct{}), make(chan bool)
 
 	var l RWMutex
@@ -273,7 +285,7 @@ func TestRWMutexAwaitsPermit(t *testing.T) {
 	l.state.Store(rwInside)
 	l.places.Add(1)
 	close(done)
-	requireWait(returned)
+	requireWait(t, returned)
 	w.next, w.prev = nil, nil
 	w.parker.Unpark()
 	if !<-returned {
@@ -286,7 +298,7 @@ func TestRWMutexAwaitsPermit(t *testing.T) {
 	until(t, func() bool { return l.pending.Load() == 1 })
 	l.pending.Add(^uint32(0)) // these are the steps of left
 	close(done)
-	requireWait(returned)
+	requireWait(t, returned)
 	l.writer.parker.Unpark()
 	if <-returned {
 		t.Error("the writer entered beside a reader")

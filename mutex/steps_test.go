@@ -138,10 +138,7 @@ func TestPhaseFairReaderSeesNextPhase(t *testing.T) {
 	var l PhaseFair
 	l.Lock()
 	entered := make(chan struct{})
-	go func() {
-		l.RLock()
-		close(entered)
-	}()
+	go func() { l.RLock(); close(entered) }()
 	until(t, func() bool { return l.readersIn.Load()/phaseReader == 1 })
 	l.readersIn.Add(1 & phaseNumber) // number 1 in place of number 0
 	select {

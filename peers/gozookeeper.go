@@ -49,10 +49,6 @@ type zkClient struct {
 	spare *zkConn // opened to check that there are servers; the first worker's
 }
 
-var (
-	_ harness.Remote = (*zkClient)(nil)
-)
-
 func newZKClient(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 	r := &zkClient{at: at, path: "/locklab/" + key}
 	conn, err := r.dial(ctx)

@@ -2,9 +2,7 @@
 // and documents the additions. Other languages run in a child process: docs/external-peers.md.
 package peers
 
-import (
-	"locklab/harness"
-)
+import "locklab/harness"
 
 // Suite lists every peer.
 var Suite = []*harness.Variant{

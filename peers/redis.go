@@ -33,8 +33,6 @@ type redisClient struct {
 	join func(key string) redisLock
 }
 
-var ()
-
 func dialRedis(ctx context.Context, at harness.Endpoint, key string) (*redisClient, error) {
 	rdb, counter, err := wireredis.ConnectAny(at)
 	if err != nil {

@@ -89,10 +89,6 @@ type rueidisClient struct {
 	notifications atomic.Uint64
 }
 
-var (
-	_ harness.Remote = (*rueidisClient)(nil)
-)
-
 func dialRueidis(ctx context.Context, at harness.Endpoint, key string, set func(*rueidislock.LockerOption)) (*rueidisClient, error) {
 	if at.Kind != harness.KindRedis || len(at.Addrs) == 0 || len(at.Addrs[0]) != 1 {
 		return nil, fmt.Errorf("peers: %w: want an endpoint of kind %q with one address, got %q %v", harness.ErrUsage, harness.KindRedis, at.Kind, at.Addrs)

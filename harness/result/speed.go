@@ -1,8 +1,6 @@
 package result
 
-import (
-	"math"
-)
+import "math"
 
 // Time is the window divided by its acquisitions, in ns: from one to the next by any worker.
 // It is ns/op of Go benchmarks, not a worker's wait: see [P50].

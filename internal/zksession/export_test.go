@@ -1,8 +1,6 @@
 package zksession
 
-import (
-	"bytes"
-)
+import "bytes"
 
 func (z *Conn) Ended() bool {
 	select {

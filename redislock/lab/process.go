@@ -162,10 +162,6 @@ type plainClient struct {
 	join func() harness.Session
 }
 
-var (
-	_ harness.Remote = (*plainClient)(nil)
-)
-
 func (r *plainClient) Join(context.Context, int) (harness.Session, error) { return r.join(), nil }
 
 func (r *plainClient) Close() error { return errors.Join(r.p.Close(), r.p.rdb.Close()) }

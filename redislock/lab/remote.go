@@ -58,8 +58,6 @@ type client struct {
 	lock     locker
 }
 
-var ()
-
 func (r *client) Counts() (total harness.Counts) {
 	for _, c := range r.counters {
 		total = total.Add(c.Counts())

@@ -33,10 +33,6 @@ type historicalClient struct {
 
 var errClosed = errors.New("zklock: the client is closed")
 
-var (
-	_ harness.Remote = (*historicalClient)(nil)
-)
-
 // remoteHistorical returns the constructor of a historical Variant. start returns the join of a client.
 func remoteHistorical(start func(*historicalClient) (join func() harness.Session)) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {

@@ -50,10 +50,6 @@ type client struct {
 	dirs []string // where the tickets are
 }
 
-var (
-	_ harness.Remote = (*client)(nil)
-)
-
 func (r *client) Join(context.Context, int) (harness.Session, error) {
 	return adapt.NewSession(r.join()), nil
 }
