@@ -173,7 +173,7 @@ func slotMigrates(t *testing.T, all []running) {
 			last[c.name] = c.takeFree(t, r, o, last[c.name])
 		}
 	}
-	gone := lock(t, r.client(t).Mutex(m.tag+"gone", o))
+	gone := lock(t, r.client(t).Mutex(m.tag+"gone", redislock.Options{}))
 	m.begin(t)
 	m.from.Del(t.Context(), m.tag+"gone")
 	lost(t, gone)
