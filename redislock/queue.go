@@ -281,7 +281,7 @@ func (m *queue) wait(ctx context.Context, w *queued) (*Lease, error) {
 }
 
 func (m *queue) lease(w *queued, token uint64) *Lease {
-	l := m.newLease(m.alone(m.kind.renew, w, m.o.TTL.Milliseconds()), func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) })
+	l := m.newLease(m.alone(m.kind.renew, w, m.o.TTL.Milliseconds(), m.keys[len(m.keys)-1]), func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) })
 	l.token, l.prompt = token, m.c.prompt
 	return l
 }
