@@ -24,39 +24,29 @@ type Contender = lock.Contender
 // Holders returns who holds the lock now, in order of arrival: one client at most, or several
 // readers or permits. It takes one request.
 func (m *queue) Holders(ctx context.Context) ([]Contender, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
 	if m.kind.holders == nil {
-		return m.holder(ctx)
+		return m.base.Holders(ctx)
 	}
-	reply, err := m.kind.holders.Run(lock.Given(ctx), m.c.rdb, m.keys).StringSlice()
-	if err != nil {
-		return nil, listFailed("holders", m.name, err)
-	}
-	var all []Contender
-	for pair := range slices.Chunk(reply, 2) {
-		all = append(all, holderOf(strings.Join(pair, " ")))
-	}
-	slices.SortStableFunc(all, func(a, b Contender) int { return cmp.Compare(a.Token, b.Token) })
-	return all, nil
+	return m.list(ctx, "holders", func(ctx context.Context) (all []Contender, err error) {
+		reply, err := m.kind.holders.Run(ctx, m.c.rdb, m.keys).StringSlice()
+		for pair := range slices.Chunk(reply, 2) {
+			all = append(all, holderOf(strings.Join(pair, " ")))
+		}
+		slices.SortStableFunc(all, func(a, b Contender) int { return cmp.Compare(a.Token, b.Token) })
+		return all, err
+	})
 }
 
 // Waiters returns the waiters in the order of service, in one request. It includes a dead
 // waiter until its turn would come. For a [Cohort] they are processes.
 func (m *queue) Waiters(ctx context.Context) ([]Contender, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
-	queue, err := m.c.rdb.ZRangeWithScores(lock.Given(ctx), m.keys[1], 0, -1).Result()
-	if err != nil {
-		return nil, listFailed("waiters", m.name, err)
-	}
-	var all []Contender
-	for _, w := range queue {
-		all = append(all, Contender{Name: clientOf(w.Member.(string)), Since: time.UnixMicro(int64(w.Score))})
-	}
-	return all, nil
+	return m.list(ctx, "waiters", func(ctx context.Context) (all []Contender, err error) {
+		queue, err := m.c.rdb.ZRangeWithScores(ctx, m.keys[1], 0, -1).Result()
+		for _, w := range queue {
+			all = append(all, Contender{Name: clientOf(w.Member.(string)), Since: time.UnixMicro(int64(w.Score))})
+		}
+		return all, err
+	})
 }
 
 // Holders returns the process that holds the lock, see [Mutex.Holders].
@@ -92,31 +82,24 @@ func (m *Multi) contenders(ctx context.Context, list func(*queue, context.Contex
 	return all, nil
 }
 
-// Holders returns the one holder, if any, by one request. Its time and waiters are unknown.
-func (k *keyLock) Holders(ctx context.Context) ([]Contender, error) { return k.holder(ctx) }
-
 // Holders returns the one owner, if any, by one request. Its time and waiters are unknown.
 func (m *Reentrant) Holders(ctx context.Context) ([]Contender, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
-	owners, err := m.c.rdb.HKeys(lock.Given(ctx), m.name).Result()
-	if err != nil {
-		return nil, listFailed("holders", m.name, err)
-	}
-	var all []Contender
-	for _, owner := range owners {
-		all = append(all, Contender{Name: owner})
-	}
-	return all, nil
+	return m.list(ctx, "holders", func(ctx context.Context) (all []Contender, err error) {
+		owners, err := m.c.rdb.HKeys(ctx, m.name).Result()
+		for _, owner := range owners {
+			all = append(all, Contender{Name: owner})
+		}
+		return all, err
+	})
 }
 
 // Holders returns the client that holds the lock on a majority of the servers, if any, without
 // its time. It takes one request to each server, and fails without a majority.
 func (m *Redlock) Holders(ctx context.Context) ([]Contender, error) {
-	if m.err != nil {
-		return nil, m.err
-	}
+	return m.list(ctx, "holders", m.majority)
+}
+
+func (m *Redlock) majority(ctx context.Context) ([]Contender, error) {
 	type answer struct {
 		owner string
 		err   error
@@ -143,27 +126,38 @@ func (m *Redlock) Holders(ctx context.Context) ([]Contender, error) {
 		}
 	}
 	if len(m.keys)-len(errs) < most {
-		return nil, listFailed("holders", m.name, errors.Join(errs...))
+		return nil, errors.Join(errs...)
 	}
 	return nil, nil
 }
 
-func (b *base) holder(ctx context.Context) ([]Contender, error) {
+// Holders returns the one holder, if any, by one request. Its time and waiters are unknown.
+func (b *base) Holders(ctx context.Context) ([]Contender, error) {
+	return b.list(ctx, "holders", func(ctx context.Context) ([]Contender, error) {
+		owner, err := b.owner(ctx)
+		if owner == "" {
+			return nil, err
+		}
+		return []Contender{holderOf(owner)}, nil
+	})
+}
+
+// list returns the result of ask, or the error of ctx soon after it has ended, whatever the
+// settings of the client library.
+func (b *base) list(ctx context.Context, what string, ask func(context.Context) ([]Contender, error)) ([]Contender, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	owner, err := b.owner(ctx)
+	ctx = lock.Given(ctx)
+	all, err := lock.Await(ctx, b.c.admit, ErrClosed, func() ([]Contender, error) { return ask(ctx) }, func([]Contender) {})
 	if err != nil {
-		return nil, listFailed("holders", b.name, err)
+		return nil, fmt.Errorf("redislock: %s of %s: %w", what, b.name, explain(err))
 	}
-	if owner == "" {
-		return nil, nil
-	}
-	return []Contender{holderOf(owner)}, nil
+	return all, nil
 }
 
 func (b *base) owner(ctx context.Context) (string, error) {
-	owner, err := b.c.rdb.Get(lock.Given(ctx), b.name).Result()
+	owner, err := b.c.rdb.Get(ctx, b.name).Result()
 	if errors.Is(err, redis.Nil) {
 		return "", nil
 	}
@@ -193,10 +187,6 @@ func clientOf(owner string) string {
 
 // identified matches a name that begins with a client's mailbox or a name derived from it.
 var identified = regexp.MustCompile(`^(?:([A-Za-z0-9][A-Za-z0-9._/-]*)-)?[A-Z2-7]{26}(?::\d+)*$`)
-
-func listFailed(what, name string, err error) error {
-	return fmt.Errorf("redislock: %s of %s: %w", what, name, explain(err))
-}
 
 // ForceUnlock takes the lock away from all of its holders and gives it to the first waiter. It
 // reports whether that changed anything. It is for manual repair, if the holder is known to be dead
@@ -233,12 +223,21 @@ func (b *base) delete(ctx context.Context, channel string) (freed bool, err erro
 	})
 }
 
-// force calls send, which sends one request and returns more than 0 if it changed anything.
+// force calls send, which sends one request and returns more than 0 if it changed anything. It
+// uses a new connection, on which the client library does not repeat the request after a lost
+// reply: a repetition would take the lock away from the next holder.
 func (b *base) force(ctx context.Context, send func(context.Context) (int, error)) (freed bool, err error) {
-	if b.err != nil {
-		return false, b.err
+	if err := cmp.Or(b.err, b.c.closedErr()); err != nil {
+		return false, err
 	}
-	n, err := send(b.c.traced(ctx))
+	var n int
+	ctx, rdb := b.c.traced(ctx), b.c.serverOf(b.name)
+	if rdb != nil {
+		b.c.afresh(rdb, func(once redis.UniversalClient) { n, err = send(by(ctx, once)) })
+	}
+	if rdb == nil || judge(err) == redirect { // another server has the lock
+		n, err = send(ctx)
+	}
 	if err != nil {
 		return false, fmt.Errorf("redislock: force unlock %s: %w", b.name, explain(err))
 	}

@@ -87,9 +87,12 @@ func TestContendersShared(t *testing.T) {
 	at := runParallel(t)
 	link, name := dial(t, at), newKey()
 	c := newClient(t, link)
-	m := c.RWMutex(name, redislock.Options{})
+	m := c.RWMutex(name, redislock.Options{TTL: 600 * time.Millisecond})
 	first, second := lock(t, m.RLocker()), lock(t, m.RLocker())
 	requireContenders(t, time.Now().Add(-patience/2), m.Holders, redislock.Contender{Token: first.Token()}, redislock.Contender{Token: second.Token()})
+	tokens := redislock.Companion(name, "tokens")
+	requireNoError(t, link.client.PExpire(t.Context(), tokens, time.Minute).Err()) // as after a day
+	eventually(t, "a renewal keeps the tokens", func() bool { return link.client.PTTL(t.Context(), tokens).Val() > time.Hour })
 	ended := link.client.ZRange(t.Context(), name, 0, 0).Val()[0]
 	link.client.ZAddXX(t.Context(), name, redis.Z{Member: ended, Score: 1})
 	if all, err := m.Holders(t.Context()); err != nil || len(all) != 1 {

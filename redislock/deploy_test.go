@@ -173,7 +173,10 @@ func slotMigrates(t *testing.T, all []running) {
 			last[c.name] = c.takeFree(t, r, o, last[c.name])
 		}
 	}
+	gone := lock(t, r.client(t).Mutex(m.tag+"gone", redislock.Options{}))
 	m.begin(t)
+	m.from.Del(t.Context(), m.tag+"gone")
+	lost(t, gone)
 	renewed()
 	taken()
 	m.loseReplies(t, r)

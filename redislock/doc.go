@@ -111,11 +111,11 @@
 //
 // # Contexts
 //
-// Each Lock and Unlock runs its requests in a goroutine of the [Client]. The caller stops
-// waiting when its context ends, whatever the settings of the client library. The goroutine
-// continues with a release, or undoes a Lock that gave up, until the server answers or the
-// lease is over. It tries for up to ten minutes to remove a place in the queue; a client keeps
-// 1024 such requests.
+// Each Lock, Unlock, Holders and Waiters runs its requests in a goroutine of the [Client]. The
+// caller stops waiting when its context ends, whatever the settings of the client library. The
+// goroutine continues with a release, or undoes a Lock that gave up, until the server answers
+// or the lease is over. It tries for up to ten minutes to remove a place in the queue; a client
+// keeps 1024 such requests.
 //
 // At the end of a process, [Client.Shutdown] gives back every lock and every place in a queue;
 // [Client.Close] gives back only the places. With redis.Options.ContextTimeoutEnabled, which

@@ -216,7 +216,7 @@ func (l *Lease) Unlock(ctx context.Context) error {
 		return l.release(ctx, until)
 	}
 	done := make(chan error, 1)
-	if !l.c.task(func() { done <- l.release(ctx, until) }) {
+	if !l.task(func() { done <- l.release(ctx, until) }) {
 		return l.fail(ErrClosed, until)
 	}
 	select {

@@ -263,9 +263,7 @@ func gaveUp(ctx context.Context, name string, err error) error {
 }
 
 func (c *Client) rest(ctx context.Context, d time.Duration) error {
-	if sleep(ctx, c.serving, d) {
-		return nil
-	}
+	sleep(ctx, c.serving, d)
 	return c.ended(ctx)
 }
 
@@ -298,7 +296,7 @@ func (o Options) limited(l *Lease, err error) (*Lease, error) {
 	overdue := func() { _ = l.revoke(l.limit.Err(ErrLost)) } // repeated in the background if it fails
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
-	l.limit.Begin(l.alive, o.MaxHold, l.c.clock.Now, func() { l.c.task(overdue) })
+	l.limit.Begin(l.alive, o.MaxHold, l.c.clock.Now, func() { l.task(overdue) })
 	return l, nil
 }
 

@@ -233,6 +233,11 @@ func (j *joint) until() time.Time {
 	return ends[len(ends)-j.need]
 }
 
+// task is Client.task of l's client or, if that is closed, of another part's client.
+func (l *Lease) task(f func()) bool {
+	return l.c.task(f) || l.joint != nil && slices.ContainsFunc(l.joint.members(), func(part *Lease) bool { return part.c.task(f) })
+}
+
 func (l *Lease) discard(ctx context.Context) error {
 	l.state.Store(stateUnlocked)
 	return l.release(ctx, l.finish(ErrReleased))

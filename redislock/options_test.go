@@ -78,7 +78,8 @@ type forcer interface {
 
 // optionForce: ForceUnlock ends a lease of every kind, and the next one has a greater token.
 func optionForce(t *testing.T, at harness.Endpoint) {
-	a, b := newClient(t, dial(t, at)), newClient(t, dial(t, at))
+	link := dial(t, at, retrying)
+	a, b := newClient(t, dial(t, at)), newClient(t, link)
 	for name, kind := range kinds {
 		key := newKey()
 		m := kind(b, key, redislock.Options{})
@@ -93,6 +94,10 @@ func optionForce(t *testing.T, at harness.Endpoint) {
 			t.Errorf("%s: ForceUnlock of a free lock = %t, %v", name, freed, err)
 		}
 		l := lock(t, kind(a, key, redislock.Options{}))
+		link.lose.Store(1)
+		if _, err := f.ForceUnlock(t.Context()); err == nil {
+			t.Errorf("%s: ForceUnlock is repeated after a lost reply", name)
+		}
 		if freed, err := f.ForceUnlock(t.Context()); !freed || err != nil {
 			t.Errorf("%s: ForceUnlock = %t, %v", name, freed, err)
 		}

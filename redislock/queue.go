@@ -281,7 +281,7 @@ func (m *queue) wait(ctx context.Context, w *queued) (*Lease, error) {
 }
 
 func (m *queue) lease(w *queued, token uint64) *Lease {
-	l := m.newLease(m.alone(m.kind.renew, w, m.o.TTL.Milliseconds()), func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) })
+	l := m.newLease(m.alone(m.kind.renew, w, m.o.TTL.Milliseconds(), m.keys[len(m.keys)-1]), func(ctx context.Context) (bool, error) { return m.release(ctx, w, true) })
 	l.token, l.prompt = token, m.c.prompt
 	return l
 }
@@ -304,7 +304,7 @@ func (m *queue) release(ctx context.Context, w *queued, owned bool) (held bool, 
 		sent := m.c.clock.Now()
 		n, notifications, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
 		if splitSlot(err) {
-			n, err = m.free(ctx, w, again, err)
+			n, err = m.free(ctx, w, owned, err)
 		}
 		// n < 0: the library may have repeated a request after a lost reply.
 		doubt := err != nil && !refused(err) || n < 0 || n == 0 && (owned || again)
@@ -331,17 +331,18 @@ func (m *queue) withdraw(ctx context.Context, w *queued) (held bool, err error) 
 }
 
 // free takes the lock away from w by a request with one key, and returns the answer to release.
-// Other keys that may have w are cleared when the slot has moved; until then a failure is err.
-func (m *queue) free(ctx context.Context, w *queued, again bool, err error) (int, error) {
+// Other keys that may have w are cleared when the slot has moved: for an owner in the background,
+// and else until then the answer is err.
+func (m *queue) free(ctx context.Context, w *queued, owned bool, err error) (int, error) {
 	n, failed := m.alone(m.kind.free, w).run(ctx, m.c.rdb).Int()
 	switch {
 	case failed != nil || !w.listed:
 		return n, failed
-	case n == 0 && !again:
+	case n == 0 && !owned:
 		return 0, err
 	}
 	m.withdrawSoon(w)
-	return 1, nil
+	return n, nil
 }
 
 func (m *queue) withdrawSoon(w *queued) {

@@ -21,7 +21,8 @@ import (
 //     skipped until it answers again. A client that waited for it would withhold its other keys
 //     from a possible majority.
 //  2. With the key on a majority, the lock is held until fewer than a majority of keys are
-//     certain. Each key counts from before its request was sent, less clock drift.
+//     certain; then the others are given back. Each key counts from before its request was
+//     sent, less clock drift.
 //  3. Otherwise, as soon as the vote is lost, give the keys back, wait for a random time that
 //     grows with the duration of the attempt, and go to 1.
 //  4. Release: delete the key on all servers if it has the nonce.
@@ -69,7 +70,8 @@ type Redlock struct {
 }
 
 // NewRedlock returns the lock with that name on these clients' servers, one for each: three or
-// five masters without replication, the same for all users. The caller closes the clients.
+// five masters without replication, the same for all users. The caller closes the clients. A
+// lease lasts while clients of a majority are open, and Unlock releases their keys.
 func NewRedlock(clients []*Client, name string, o RedlockOptions) *Redlock {
 	m := &Redlock{base: base{name: name}, pause: o.Pause}
 	if len(clients) == 0 {
@@ -170,7 +172,9 @@ func (m *Redlock) vote(ctx context.Context) (l *Lease, final bool, err error) {
 	}
 	defer m.c.work.Go(func() { m.collect(j, ballots, pending) })
 	if granted >= j.need {
-		return j.begin(), false, nil
+		l = j.begin()
+		context.AfterFunc(l.alive, func() { l.task(func() { _ = l.revoke(nil) }) }) // gives the rest of a lost lease back
+		return l, false, nil
 	}
 	for _, l := range j.dissolve() {
 		m.giveBack(ctx, l)
@@ -304,11 +308,13 @@ const maxUndoPause = 500 * time.Millisecond
 
 // undo reverts an attempt that was sent then, by its own requests, until the lease is over.
 func (k *keyLock) undo(ctx context.Context, nonce string, sent time.Time) {
-	for pause := retryPause; ; pause = min(2*pause, maxUndoPause) {
+	d, _ := k.c.owe(k.name)
+	for pause := retryPause; k.c.pause(k.c.open, pause); pause = min(2*pause, maxUndoPause) {
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
 		_, err := k.free(short, nonce)
 		cancel()
-		if err == nil || k.c.final(err) || k.c.clock.Since(sent) > k.o.TTL || !k.c.pause(k.c.open, pause) {
+		if err == nil || k.c.final(err) || k.c.clock.Since(sent) > k.o.TTL {
+			k.c.pay(d, nil)
 			return
 		}
 	}

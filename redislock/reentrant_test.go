@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"errors"
-	"sync"
 	"testing"
 	"time"
 
@@ -48,14 +47,10 @@ func reentrantExpiry(t *testing.T, at harness.Endpoint) {
 	late := lock(t, a)
 	c.client.Del(t.Context(), key) // as if the lease were over
 	next := lock(t, b)
-	if _, err := a.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
-		t.Errorf("TryLock of an owner that has lost the lock = %v, want ErrNotAcquired", err)
-	}
+	requireTaken(t, "an owner that has lost the lock", a)
 	unlock(t, next)
 	again := lock(t, a)
-	if err := late.Unlock(t.Context()); !errors.Is(err, redislock.ErrNotHeld) {
-		t.Errorf("Unlock of a lost lease = %v, want ErrNotHeld", err)
-	}
+	lost(t, late)
 	inner := lock(t, a)
 	onlyField(t, c, key, "2")
 	unlock(t, inner)
@@ -70,9 +65,7 @@ func reentrantLostHere(t *testing.T, at harness.Endpoint) {
 	forgotten := lock(t, o)
 	c.client.PExpire(t.Context(), key, time.Second)
 	<-forgotten.Done()
-	if l, err := o.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
-		t.Errorf("TryLock = %v, %v; want ErrNotAcquired", l, err)
-	}
+	requireTaken(t, "an owner whose lease is over", o)
 	unlock(t, lock(t, o))
 	if n := c.client.Exists(t.Context(), key).Val(); n != 0 {
 		t.Error("the key is left")
@@ -85,32 +78,26 @@ func reentrantGoroutines(t *testing.T, at harness.Endpoint) {
 	mine := newClient(t, c).Reentrant(key, redislock.Options{}).Owner()
 	rival := newClient(t, other).Reentrant(key, redislock.Options{}).Owner()
 	taken := lock(t, rival)
-	var all sync.WaitGroup
-	leases := make(chan *redislock.Lease, 8)
-	for range cap(leases) {
-		all.Go(func() {
-			if l, err := mine.Lock(t.Context()); err != nil {
-				t.Error(err)
-			} else {
-				leases <- l
-			}
-		})
+	begins := make([]<-chan *redislock.Lease, 8)
+	for i := range begins {
+		begins[i] = begun(t, mine)
 	}
 	time.Sleep(50 * time.Millisecond)
 	began := time.Now()
 	unlock(t, taken)
-	all.Wait()
+	var leases []*redislock.Lease
+	for _, got := range begins {
+		leases = append(leases, take(t, got))
+	}
 	if took := time.Since(began); took > redislock.DefaultTTL/3 {
 		t.Errorf("one message has woken all of them after %v", took)
 	}
 	onlyField(t, other, key, "8")
-	for range cap(leases) - 1 {
-		unlock(t, <-leases)
+	for _, l := range leases[1:] {
+		unlock(t, l)
 	}
-	if _, err := rival.TryLock(t.Context()); !errors.Is(err, redislock.ErrNotAcquired) {
-		t.Errorf("TryLock while one of eight is left = %v, want ErrNotAcquired", err)
-	}
-	unlock(t, <-leases)
+	requireTaken(t, "one of eight is left", rival)
+	unlock(t, leases[0])
 	unlock(t, lock(t, rival))
 }
 

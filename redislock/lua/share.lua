@@ -34,8 +34,8 @@ local function prolong(waiter, span)
   redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), waiter)
 end
 
--- Makes waiter a holder with that token for span milliseconds. Renewals name KEYS[1] alone,
--- so the tokens live for a day at least.
+-- Makes waiter a holder with that token for span milliseconds. A renewal may miss the tokens,
+-- so they live for a day at least.
 local function admit(waiter, span, token)
   redis.call('HSET', KEYS[5], waiter, token)
   redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), waiter)
