@@ -144,6 +144,8 @@ func (s state) step(in input, permits int, fenced bool) (state, bool) {
 		}
 	case refuse:
 		return s, others > 0 || full || s.unknown
+	case attempt:
+		s.unknown = true // an attempt that took no effect allows less
 	}
 	return s, true
 }
@@ -166,35 +168,17 @@ func (s *state) hold(in input) {
 	s.written = max(s.written, in.token)
 }
 
-// model returns the lock with rules r that begins in s. An attempt with unknown outcome
-// has taken effect or not. A deterministic model would have to choose, and reject correct
-// histories. The same holds for s.unknown.
+// model returns the lock with rules r that begins in s.
 func model(s state, r Rules) porcupine.Model {
 	permits := max(1, r.Permits)
-	m := porcupine.NondeterministicModel{
-		Init: func() []any {
-			known := s
-			known.unknown = false
-			if s.unknown {
-				return []any{known, s}
-			}
-			return []any{known}
-		},
-		Step: func(st, in, _ any) []any {
-			s, op := st.(state), in.(input)
-			if op.kind == attempt {
-				took := s
-				took.unknown = true
-				return []any{s, took}
-			}
-			if s, ok := s.step(op, permits, r.Fenced); ok {
-				return []any{s}
-			}
-			return nil
+	return porcupine.Model{
+		Init: func() any { return s },
+		Step: func(st, in, _ any) (bool, any) {
+			next, ok := st.(state).step(in.(input), permits, r.Fenced)
+			return ok, next
 		},
 		Hash: func(st any) uint64 { return st.(state).hash() },
 	}
-	return m.ToModel()
 }
 
 const never = math.MaxInt64
@@ -307,12 +291,9 @@ func (w *window) note(op operation) {
 
 func (w *window) after(s state) state {
 	for _, op := range w.ops {
-		switch op.kind {
-		case acquire:
+		if op.kind == acquire {
 			s.hold(op.input)
-		case attempt:
-			s.unknown = true
-		default:
+		} else {
 			s, _ = s.step(op.input, 1, false)
 		}
 	}

@@ -6,8 +6,6 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
-
-	"github.com/anishathalye/porcupine"
 )
 
 func turns(from int64, n, workers int) (h History) {
@@ -80,6 +78,8 @@ func TestCheck(t *testing.T) {
 		{"refused with a free permit", open, 0, 0, together(1), Violated},
 		{"refused without one", open, 0, 0, append(together(1), Event{At: 1, Worker: 7, Kind: Granted}), Proven},
 
+		{"two without an outcome", rules, 0, 0, script(t, "1 1 asked; 2 2 asked; 3 3 asked; 4 3 granted t1"), Proven},
+		{"late by its deadline, and a refusal before", rules, 0, 0, script(t, "0 1 asked; 1 3 tried; 2 3 refused; 3 2 asked; 4 2 granted t2; 5 2 releasing; 6 2 released; 9 1 granted t1 d8"), Proven},
 		{"eight without an outcome", rules, 0, 0, meanwhile(8), Proven},
 		{"nine without an outcome", rules, 0, 0, meanwhile(9), NotProven},
 		{"nine without an outcome, one after the other", rules, 0, 0, append(failures(9), turns(60, 10, 5)...), Proven},
@@ -127,42 +127,6 @@ func TestViolationWithUnknowns(t *testing.T) {
 				t.Errorf("%+v after %v", got, time.Since(began))
 			}
 		})
-	}
-}
-
-// TestDeterministicModel: a deterministic model makes both of two clients without an answer
-// have the lock, and rejects a correct history.
-func TestDeterministicModel(t *testing.T) {
-	h := History{
-		{At: 1, Worker: 1, Kind: Asked},
-		{At: 2, Worker: 2, Kind: Asked},
-		{At: 3, Worker: 3, Kind: Asked},
-		{At: 4, Worker: 3, Kind: Granted, Token: 1},
-	}
-	j := Judge(h, rules)
-	naive := porcupine.Model{
-		Init: func() any { return state{} },
-		Step: func(s, in, _ any) (bool, any) {
-			op := in.(input)
-			if op.kind == attempt {
-				op.kind = acquire
-			}
-			next, ok := s.(state).step(op, 1, true)
-			return ok, next
-		},
-	}
-	w := &window{clients: make(map[int]bool)}
-	for _, op := range raw(&j, rules) {
-		if op.call != never {
-			w.ops = append(w.ops, op)
-			w.note(op)
-		}
-	}
-	if porcupine.CheckOperations(naive, w.porcupine()) {
-		t.Error("the deterministic model accepts the history: it is no trap")
-	}
-	if got := linear(h, rules); got.Verdict != Proven {
-		t.Errorf("%+v, want proven", got)
 	}
 }
 
