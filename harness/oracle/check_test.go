@@ -58,6 +58,8 @@ func TestCheck(t *testing.T) {
 	refused := History{{At: 2000, Worker: 50, Kind: Tried}, {At: 2001, Worker: 50, Kind: Refused}}
 	late := turns(0, 1000, 5) // its last grant comes too soon
 	late[4*999+1].At -= 5
+	soon := append(failures(4), turns(3, 40, 5)...)
+	soon[2*4+4*30+1].At -= 9
 	open := Rules{Permits: 2}
 	for _, c := range []struct {
 		name        string
@@ -80,10 +82,10 @@ func TestCheck(t *testing.T) {
 
 		{"two without an outcome", rules, 0, 0, script(t, "1 1 asked; 2 2 asked; 3 3 asked; 4 3 granted t1"), Proven},
 		{"late by its deadline, and a refusal before", rules, 0, 0, script(t, "0 1 asked; 1 3 tried; 2 3 refused; 3 2 asked; 4 2 granted t2; 5 2 releasing; 6 2 released; 9 1 granted t1 d8"), Proven},
-		{"eight without an outcome", rules, 0, 0, meanwhile(8), Proven},
-		{"nine without an outcome", rules, 0, 0, meanwhile(9), NotProven},
+		{"nine without an outcome", rules, 0, 0, meanwhile(9), Proven},
 		{"nine without an outcome, one after the other", rules, 0, 0, append(failures(9), turns(60, 10, 5)...), Proven},
 		{"nine without an outcome, and wrong", rules, 0, 0, append(meanwhile(9), turns(5000, 1, 1)...), Violated},
+		{"four without an outcome, one grant too soon", rules, 0, 0, soon, Violated},
 		{"64 clients", rules, 0, 0, together(63), Proven},
 		{"65 clients", rules, 0, 0, together(64), NotProven},
 		{"10,000 operations", rules, 0, 0, refusals(9_999), Proven},
@@ -110,23 +112,6 @@ func TestLinearWindows(t *testing.T) {
 	got := linear(h, rules)
 	if at := h[4*15_000+1].At; got.Verdict != Violated || at < got.Violated.From || at > got.Violated.To || got.Violated.To-got.Violated.From > 20*few {
 		t.Errorf("%+v, want a small window around %d", got, at)
-	}
-}
-
-// TestViolationWithUnknowns: four unknowns are searched at once; sixteen are not proven.
-func TestViolationWithUnknowns(t *testing.T) {
-	for _, n := range []int{4, 16} {
-		t.Run(fmt.Sprint(n), func(t *testing.T) {
-			t.Parallel()
-			h := append(failures(n), turns(3, 40, 5)...)
-			h[2*n+4*30+1].At -= 9
-			h.Sort()
-			began := time.Now()
-			got := linear(h, rules)
-			if n == 4 && got.Verdict != Violated || n == 16 && got.Verdict == Proven {
-				t.Errorf("%+v after %v", got, time.Since(began))
-			}
-		})
 	}
 }
 
