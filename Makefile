@@ -93,7 +93,7 @@ foreign = '$(call compile,GOOS=linux GOARCH=$(1) CGO_ENABLED=0) $(addprefix ./,$
 # failed are run twice more when nothing is beside them, and are named if they pass. That a
 # lock let two in, lost an update or gave a token twice is no matter of time: a failure of
 # these rules, or that says so, counts at once, and so does what the race detector says or a panic.
-FINAL   := two holders|are inside|^TestSuite/.*/(exclusion|lost-update|reuse|try|permits|reentrant|not-reentrant|no-allocation|read-exclusion|read-count|read-snapshot|fencing|owner)$$
+FINAL   := two holders|are inside|^TestSuite/.*/(exclusion|first-use|lost-update|reuse|try|permits|reentrant|not-reentrant|no-allocation|read-exclusion|read-count|read-snapshot|fencing|owner)$$
 COUNTED := $(GO) run ./cmd/testcount -again 3 -final '$(FINAL)' --
 
 # What is needed after the tests of make test that wait, in that order, and compiled beside

@@ -25,11 +25,14 @@ var brokenClaims = []breakage{
 
 	{name: "wakes-to-compete", rule: "starvation", traits: harness.Traits{Bounded: true}, local: shared(func(q *quitter) sync.Locker { return &competing{brokenTAS{q: q}, make(chan struct{}, 1)} })},
 	{name: "allocates", rule: "no-allocation", chance: true, local: newQueue(queueFaults{})},
+	{name: "allocates-behind-two", rule: "no-allocation", chance: true, local: newFlag(flagFaults{allocateBehind: 2})},
 	{name: "allocates-seldom", rule: "no-allocation", chance: true, local: newFlag(flagFaults{allocateEvery: 32})},
-	{name: "reentrant-unclaimed", rule: "not-reentrant", local: func(_ *quitter, n int) harness.Local { return newReentrant(n, false) }},
+	{name: "reentrant-unclaimed", rule: "not-reentrant", local: newReentrant(reentrantFaults{})},
 	{name: "reentrant-by-try", rule: "not-reentrant", local: newFlag(flagFaults{takeEvery: 1})},
 	{name: "not-reentrant", rule: "reentrant", stuck: true, traits: harness.Traits{Reentrant: true}, local: newMutex},
-	{name: "freed-at-once", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: func(_ *quitter, n int) harness.Local { return newReentrant(n, true) }},
+	{name: "freed-at-once", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newReentrant(reentrantFaults{hasty: true})},
+	{name: "freed-for-a-waiter", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newReentrant(reentrantFaults{polite: true})},
+	{name: "depth-of-three-bits", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newReentrant(reentrantFaults{mask: 7})},
 	{name: "all-enter", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newNoop},
 }
 
@@ -127,27 +130,38 @@ func (l *lender) Unlock() {
 	l.permits.Unlock()
 }
 
-type reentrant struct {
-	inner  sync.Mutex
+type reentrantFaults struct {
 	hasty  bool // the first Unlock frees it
-	holder atomic.Pointer[reentrantHandle]
-	depth  int // guarded by inner
+	polite bool // the first Unlock frees it if another worker waits
+	mask   int  // these bits of the depth are counted; 0 is all
+}
+
+type reentrant struct {
+	reentrantFaults
+	inner   sync.Mutex
+	holder  atomic.Pointer[reentrantHandle]
+	waiting atomic.Int32
+	depth   int // guarded by inner
 }
 
 type reentrantHandle struct{ *reentrant }
 
-func newReentrant(workers int, hasty bool) harness.Local {
-	l := &reentrant{hasty: hasty}
-	p := make(perWorker, workers)
-	for i := range p {
-		p[i] = &reentrantHandle{l}
+func newReentrant(f reentrantFaults) func(*quitter, int) harness.Local {
+	return func(_ *quitter, workers int) harness.Local {
+		l := &reentrant{reentrantFaults: f}
+		p := make(perWorker, workers)
+		for i := range p {
+			p[i] = &reentrantHandle{l}
+		}
+		return p
 	}
-	return p
 }
 
 func (h *reentrantHandle) Lock() {
 	if h.holder.Load() != h {
+		h.waiting.Add(1)
 		h.inner.Lock()
+		h.waiting.Add(-1)
 		h.holder.Store(h)
 	}
 	h.depth++
@@ -168,7 +182,8 @@ func (h *reentrantHandle) Unlock() {
 	if h.holder.Load() != h {
 		return // it was hasty
 	}
-	if h.depth--; h.depth == 0 || h.hasty {
+	h.depth--
+	if h.depth == 0 || h.mask > 0 && h.depth&h.mask == 0 || h.hasty || h.polite && h.waiting.Load() > 0 {
 		h.depth = 0
 		h.holder.Store(nil)
 		h.inner.Unlock()
@@ -205,11 +220,13 @@ var faults = []struct {
 	{"takes-when-ended", "cancel", lock},                // Lock takes a free lock under a context that has ended
 	{"stale-unlock-frees", "owner", lock},               // any Unlock frees the lock, though it returns ErrNotHeld
 	{"double-unlock-nil", "owner", lock},                // the second Unlock reports success
+	{"try-drops-grant", "cancel", lock},                 // TryLock takes a free lock under a context that has ended, and returns an error
 	{"unlock-obeys-ctx", "unlock-cancelled", lock},      // Unlock does nothing under a context that has ended
 	{"done-stays-open", "lease", lock},                  // Done is never closed
 	{"done-is-closed", "lease", lock},                   // Done is closed from the beginning
 	{"err-stays-nil", "lease", lock},                    // Err is nil after Unlock
 	{"token-stays", "fencing", lock},                    // all tokens are equal
+	{"try-token-stays", "fencing", lock},                // TryLock always returns the same token
 	{"token-of-arrival", "fencing", lock},               // the token is drawn at the request, and waiters are served in another order
 	{"try-waits", "try", lock},                          // TryLock waits like Lock
 	{"try-hides-reason", "try", lock},                   // TryLock does not wrap ErrNotAcquired
@@ -221,6 +238,7 @@ var faults = []struct {
 	{"one-permit-less", "permits", semaphore},           // a semaphore lets in one less than it claims
 	{"waits-for-itself", "reentrant", again},            // a reentrant lock waits for its own holder
 	{"frees-at-first", "reentrant", again},              // a reentrant lock is free after the first of two Unlocks
+	{"frees-for-waiter", "reentrant", again},            // a reentrant lock is free after the first of two Unlocks if another worker waits
 	{"owner-is-client", "reentrant", again},             // a reentrant lock lets in every worker of its owner's client
 	{"eight-places", "contenders", lock},                // a ninth waiter is forgotten
 	{"loses-few-wake-ups", "wake-up", lock},             // one release of 50 wakes no waiter

@@ -35,7 +35,10 @@ var brokenLocks = []breakage{
 	{name: "no-op", rule: "exclusion", chance: true, local: newNoop},
 	{name: "no-op", rule: "lost-update", chance: true, local: newNoop},
 	{name: "load-then-store", rule: "preemption", chance: true, local: shared(func(q *quitter) sync.Locker { return &loadThenStore{brokenTAS: brokenTAS{q: q}} })},
-	{name: "load-yield-store", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker { return &loadThenStore{brokenTAS{q: q}, runtime.Gosched} })},
+	{name: "load-yield-store", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker {
+		return &loadThenStore{brokenTAS: brokenTAS{q: q}, between: runtime.Gosched}
+	})},
+	{name: "makes-itself-twice", rule: "first-use", chance: true, local: shared(func(q *quitter) sync.Locker { return &lazyTAS{q: q} })},
 	{name: "early-ticket", rule: "exclusion", chance: true, local: newTicket(ticketFaults{early: 1})},
 	{name: "double-grant", rule: "exclusion", chance: true, local: newTicket(ticketFaults{doubleEvery: 1000})},
 	{name: "uniprocessor", rule: "preemption", chance: true, local: shared(func(q *quitter) sync.Locker { return &uniprocessor{brokenTAS: brokenTAS{q: q}} })},
@@ -55,7 +58,7 @@ var correct = []breakage{
 	{name: "queue", traits: harness.Traits{FIFO: true, Allocates: true}, local: newQueue(queueFaults{})},
 	{name: "ticket", traits: harness.Traits{FIFO: true}, local: newTicket(ticketFaults{})},
 	{name: "semaphore", traits: harness.Traits{FIFO: true, Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(3) })},
-	{name: "reentrant", traits: harness.Traits{Reentrant: true}, local: func(_ *quitter, n int) harness.Local { return newReentrant(n, false) }},
+	{name: "reentrant", traits: harness.Traits{Reentrant: true}, local: newReentrant(reentrantFaults{})},
 	{name: "readers", traits: harness.Traits{Bounded: true, ReadWrite: true}, local: shared(func(*quitter) sync.Locker { return new(sync.RWMutex) })},
 	{name: "sequence", traits: harness.Traits{ReadWrite: true}, local: newSeq(seqFaults{})},
 }
@@ -104,6 +107,20 @@ func (l *brokenTAS) Lock() {
 }
 func (l *brokenTAS) Unlock() { l.held.Store(false) }
 
+// lazyTAS makes its flag when it is first used, perhaps twice.
+type lazyTAS struct {
+	q    *quitter
+	flag atomic.Pointer[brokenTAS]
+}
+
+func (l *lazyTAS) Lock() {
+	if l.flag.Load() == nil {
+		l.flag.Store(&brokenTAS{q: l.q})
+	}
+	l.flag.Load().Lock()
+}
+func (l *lazyTAS) Unlock() { l.flag.Load().Unlock() }
+
 type busyTAS struct{ brokenTAS }
 
 func (l *busyTAS) Lock() {
@@ -115,9 +132,15 @@ func (l *busyTAS) Lock() {
 type loadThenStore struct {
 	brokenTAS
 	between func()
+	every   uint32 // if not 0, only one acquisition in this many has two steps
+	calls   atomic.Uint32
 }
 
 func (l *loadThenStore) Lock() {
+	if l.every > 0 && !nth(&l.calls, l.every) {
+		l.brokenTAS.Lock()
+		return
+	}
 	for l.held.Load() {
 		l.q.wait()
 	}
@@ -138,13 +161,14 @@ func (l *uniprocessor) Lock() {
 
 // flagFaults are mistakes of a lock that is one flag.
 type flagFaults struct {
-	opensAt       uint32 // this acquisition does not wait
-	enterEvery    uint32 // one acquisition of a held lock in this many does not wait
-	loseEvery     uint32 // one release in this many does not free the lock
-	allocateEvery uint32 // one release in this many allocates
-	takeEvery     uint32 // one TryLock in this many, during one hold, takes the held lock
-	refuseEvery   uint32 // one TryLock in this many refuses
-	freesAt       uint32 // this TryLock of a held lock frees it
+	opensAt        uint32 // this acquisition does not wait
+	enterEvery     uint32 // one acquisition of a held lock in this many does not wait
+	loseEvery      uint32 // one release in this many does not free the lock
+	allocateEvery  uint32 // one release in this many allocates
+	allocateBehind int32  // a worker allocates if this many wait
+	takeEvery      uint32 // one TryLock in this many, during one hold, takes the held lock
+	refuseEvery    uint32 // one TryLock in this many refuses
+	freesAt        uint32 // this TryLock of a held lock frees it
 }
 
 type flagLock struct {
@@ -152,7 +176,8 @@ type flagLock struct {
 	brokenTAS
 	calls, waits, releases, tries, refused atomic.Uint32
 
-	kept *[64]byte
+	waiting atomic.Int32
+	kept    atomic.Pointer[[64]byte]
 }
 
 func newFlag(f flagFaults) func(*quitter, int) harness.Local {
@@ -167,7 +192,11 @@ func (l *flagLock) Lock() {
 	case l.opensAt > 0 && l.calls.Add(1) == l.opensAt:
 	case l.held.CompareAndSwap(false, true) || nth(&l.waits, l.enterEvery):
 	default:
+		if l.waiting.Add(1) > l.allocateBehind && l.allocateBehind > 0 {
+			l.kept.Store(new([64]byte))
+		}
 		l.brokenTAS.Lock()
+		l.waiting.Add(-1)
 	}
 }
 
@@ -188,7 +217,7 @@ func (l *flagLock) Unlock() {
 		l.tries.Store(0)
 	}
 	if nth(&l.releases, l.allocateEvery) {
-		l.kept = new([64]byte)
+		l.kept.Store(new([64]byte))
 	}
 	if !nth(&l.releases, l.loseEvery) {
 		l.brokenTAS.Unlock()

@@ -12,16 +12,11 @@ import (
 // brokenQueues are correct with few waiters, rare use, short waits or a short life.
 var brokenQueues = []breakage{
 	{name: "eight-places", rule: "contenders", stuck: true, local: newQueue(queueFaults{places: 8})},
-	{name: "sixteen-places", rule: "contenders", stuck: true, local: newQueue(queueFaults{places: 16})},
 	{name: "255-places", rule: "contenders", stuck: true, local: newQueue(queueFaults{places: 255})},
 	{name: "slots-of-eight", rule: "contenders", local: shared(func(q *quitter) sync.Locker { return &slots{q: q, n: 8} })},
 	{name: "slots-of-64", rule: "contenders", local: shared(func(q *quitter) sync.Locker { return &slots{q: q, n: 64} })},
-	{name: "odd-workers", rule: "contenders", local: func(q *quitter, n int) harness.Local {
-		if n%2 == 1 {
-			return newNoop(q, n)
-		}
-		return newMutex(q, n)
-	}},
+	{name: "odd-workers", rule: "contenders", local: newCountsOut(func(n int) bool { return n%2 == 1 })},
+	{name: "64-workers", rule: "contenders", local: newCountsOut(func(n int) bool { return n == 64 })},
 
 	{name: "wakes-none", rule: "wake-up", stuck: true, local: newQueue(queueFaults{patient: 100 * time.Microsecond, loseEvery: 1})},
 	{name: "loses-one-of-100", rule: "wake-up", stuck: true, local: newQueue(queueFaults{patient: 10 * time.Microsecond, loseEvery: 100})},
@@ -48,9 +43,18 @@ var brokenQueues = []breakage{
 	{name: "barges-once-in-1024", rule: "fifo", chance: true, traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{bargeEvery: 1024})},
 	{name: "swaps-once-in-1024", rule: "fifo", chance: true, traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{swapEvery: 1024})},
 	{name: "starves-the-first", rule: "starvation", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{starves: 1})},
-	{name: "starves-the-third", rule: "starvation", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{starves: 3})},
 	{name: "starves-the-tenth", rule: "starvation", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{starves: 10})},
 	{name: "starves-the-40th", rule: "fifo", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{starves: 40})},
+}
+
+// newCountsOut makes a lock that excludes nobody for some numbers of workers.
+func newCountsOut(fails func(workers int) bool) func(*quitter, int) harness.Local {
+	return func(q *quitter, n int) harness.Local {
+		if fails(n) {
+			return newNoop(q, n)
+		}
+		return newMutex(q, n)
+	}
 }
 
 // queueFaults are mistakes of a lock that hands over to the head of a queue.

@@ -294,6 +294,12 @@ func (s *memorySession) TryLock(ctx context.Context) (harness.Lease, error) {
 	}
 	select {
 	case <-r.granted:
+		switch {
+		case f == "try-token-stays":
+			r.token = 1
+		case f == "try-drops-grant" && ctx.Err() != nil:
+			return nil, ctx.Err()
+		}
 		return r, nil
 	default:
 	}
@@ -332,7 +338,7 @@ func (r *memoryLease) Unlock(ctx context.Context) error {
 		close(r.done)
 	}
 	r.root.depth--
-	if slices.Contains(r.lock.holders, r.root) && (r.root.depth == 0 || f == "frees-at-first") {
+	if slices.Contains(r.lock.holders, r.root) && (r.root.depth == 0 || f == "frees-at-first" || f == "frees-for-waiter" && len(r.lock.queue) > 0) {
 		r.lock.next(r.root, f)
 	}
 	return nil

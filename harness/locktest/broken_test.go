@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,7 +81,7 @@ func (b breakage) tryAgain(ctx context.Context, r Rule, n, together int) (reject
 	group.SetLimit(together)
 	for range n {
 		group.Go(func() error {
-			err := b.try(ctx, r)
+			err := b.try(ctx, r, persistence)
 			mu.Lock()
 			defer mu.Unlock()
 			if err != nil {
@@ -96,11 +95,11 @@ func (b breakage) tryAgain(ctx context.Context, r Rule, n, together int) (reject
 	return rejected, last
 }
 
-func (b breakage) try(ctx context.Context, r Rule) error {
+func (b breakage) try(ctx context.Context, r Rule, stress time.Duration) error {
 	v, q := b.variant()
 	defer q.quit.Store(true)
 	var f *Failure
-	err := r.apply(ctx, Subject{Variant: v, Stress: persistence, Patience: b.patience()})
+	err := r.apply(ctx, Subject{Variant: v, Stress: stress, Patience: b.patience()})
 	if r.Applies(v) && errors.As(err, &f) && f.Rule.Name == r.Name {
 		return f
 	}
@@ -164,35 +163,6 @@ func TestBrokenRemoteIsRejected(t *testing.T) {
 	}
 }
 
-// seldomTAS loads and stores in two steps once in many acquisitions.
-type seldomTAS struct {
-	loadThenStore
-	calls atomic.Uint32
-}
-
-const seldom = 5000
-
-func (l *seldomTAS) Lock() {
-	if l.calls.Add(1)%seldom == 0 {
-		l.loadThenStore.Lock()
-	} else {
-		l.brokenTAS.Lock()
-	}
-}
-
-// rejected returns the first of the rules that rejects b within stress, or "".
-func (b breakage) rejected(t *testing.T, stress time.Duration, rules ...string) string {
-	for _, name := range rules {
-		v, q := b.variant()
-		err := rule(t, name).apply(t.Context(), Subject{Variant: v, Stress: stress})
-		q.quit.Store(true)
-		if err != nil {
-			return name
-		}
-	}
-	return ""
-}
-
 // TestStressFindsTheRare: with the environment's time the rules of make stress reject the
 // lock.
 func TestStressFindsTheRare(t *testing.T) {
@@ -204,13 +174,15 @@ func TestStressFindsTheRare(t *testing.T) {
 		t.Skip(StressEnv + " says how long to try: make stress sets it")
 	}
 	b := breakage{name: "seldom", local: shared(func(q *quitter) sync.Locker {
-		return &seldomTAS{loadThenStore: loadThenStore{brokenTAS: brokenTAS{q: q}}}
+		return &loadThenStore{brokenTAS: brokenTAS{q: q}, every: 5000}
 	})}
 	const most = 20 // for a machine that is busy with other things
 	for run := range most {
-		if name := b.rejected(t, stress, "lost-update", "preemption"); name != "" {
-			t.Logf("rejected in run %d of %v by the rule %s", 1+run, stress, name)
-			return
+		for _, name := range []string{"lost-update", "preemption"} {
+			if err := b.try(t.Context(), rule(t, name), stress); err != nil {
+				t.Logf("rejected in run %d of %v: %v", 1+run, stress, err)
+				return
+			}
 		}
 	}
 	t.Errorf("in none of %d runs of %v a rule rejects a lock that fails seldom: a longer %s", most, stress, StressEnv)

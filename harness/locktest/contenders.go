@@ -9,8 +9,8 @@ import (
 	"locklab/harness"
 )
 
-// contenderCounts are odd and even, and on both sides of common sizes of arrays and of a byte.
-var contenderCounts = []int{3, 5, 9, 13, 17, 33, 65, 130, 300}
+// contenderCounts are common sizes of arrays, one more than them, and more than a byte.
+var contenderCounts = []int{3, 5, 9, 16, 17, 32, 33, 64, 65, 128, 300}
 
 // sleepingPolicies leaves out busy waiters, which keep the holder from running.
 func sleepingPolicies(v *harness.Variant) []harness.WaitPolicy {

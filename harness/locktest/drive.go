@@ -104,24 +104,25 @@ func drive(ctx context.Context, n int, lim limits, use func(ctx context.Context,
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	c := &workerSet{workers: make([]worker, n)}
-	var ready, wg sync.WaitGroup
-	start := make(chan struct{})
-	ready.Add(n)
+	var wg sync.WaitGroup
+	var ready atomic.Int64
 	for i := range n {
 		wg.Go(func() {
-			ready.Done()
-			<-start
 			if lim.threads {
 				runtime.LockOSThread()
 				defer runtime.UnlockOSThread()
+			}
+			ready.Add(1)
+			for spins := 1; ready.Load() < int64(n); spins++ { // a channel would wake one after another
+				if spins%64 == 0 {
+					runtime.Gosched()
+				}
 			}
 			c.work(ctx, i, lim, use, cancel)
 		})
 	}
 	done := make(chan struct{})
 	go func() { wg.Wait(); close(done) }()
-	ready.Wait()
-	close(start)
 	must(c.watch(lim, done))
 	must(c.err)
 	uses := make([]uint64, n)
@@ -217,6 +218,21 @@ func liveness(ctx context.Context, s Subject) {
 
 func exclusion(ctx context.Context, s Subject) {
 	eachRound(ctx, s, func(r *rig) { contend(ctx, r, new(inside), false) })
+}
+
+// firstUse makes two workers take many new locks at the same moment: a lock that sets itself up
+// when it is first used may do that twice.
+func firstUse(ctx context.Context, s Subject) {
+	sh := shape{workers: atMost(s.Variant, 2)}
+	for end := time.Now().Add(s.stress() / 4); time.Now().Before(end); {
+		sh.once(ctx, s, limits{uses: 1}, false, func(r *rig) {
+			var in inside
+			r.drive(ctx, func(_ context.Context, i int) {
+				r.p.workers[i].steps(1024) // none of them is always ahead
+				visit(r.hs[i], &in, i, false, func() { shortHold(1) })
+			})
+		})
+	}
 }
 
 func lostUpdate(ctx context.Context, s Subject) {

@@ -231,7 +231,7 @@ func (r *fixture) handles() []sync.Locker {
 		_, reads := s.(harness.RWSession)
 		switch {
 		case tries && reads:
-			hs[i] = remoteTryRead{remoteTry{h}}
+			hs[i] = remoteTryRead{remoteRead{h}, remoteTry{h}}
 		case tries:
 			hs[i] = remoteTry{h}
 		case reads:
@@ -284,7 +284,7 @@ func (h remoteTry) TryLock() bool {
 	return true
 }
 
-type remoteTryRead struct{ remoteTry }
-
-func (h remoteTryRead) RLock()   { h.enter(reading) }
-func (h remoteTryRead) RUnlock() { h.Unlock() }
+type remoteTryRead struct {
+	remoteRead
+	harness.TryLocker
+}

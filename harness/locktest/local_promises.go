@@ -88,7 +88,7 @@ func noAllocation(ctx context.Context, s Subject) {
 		must(NotApplicable("under the race detector a sync.Pool drops values at random"))
 	}
 	for _, wait := range sleepingPolicies(s.Variant) {
-		sh := shape{workers: atMost(s.Variant, 2), wait: wait}
+		sh := shape{workers: atMost(s.Variant, few), wait: wait}
 		sh.once(ctx, s, limits{}, false, func(r *rig) { allocations(ctx, r) })
 	}
 }
@@ -100,7 +100,7 @@ const (
 )
 
 // allocations makes each worker use the lock in every way, on one processor, so that each
-// meets the other inside.
+// meets the others inside.
 func allocations(ctx context.Context, r *rig) {
 	processWide.Lock()
 	defer processWide.Unlock()
@@ -150,7 +150,7 @@ func useAll(h sync.Locker) {
 	case harness.RWLocker:
 		read(h, runtime.Gosched)
 	case harness.OptimisticReader:
-		h.ReadRetry(h.ReadBegin()) // once, because the other worker writes all the time
+		h.ReadRetry(h.ReadBegin()) // once, because other workers write all the time
 	}
 }
 
@@ -178,19 +178,33 @@ func checkReentrant(ctx context.Context, s Subject) {
 			return
 		}
 		owner, other := r.hs[0], r.hs[1]
-		const depth = 3
+		const nested = 8 // more than a counter of three bits counts
+		again := func(f func()) {
+			for range nested {
+				f()
+			}
+		}
 		alone(ctx, s, "its owner waits for itself: Lock has not returned", func() {
-			for range depth {
-				owner.Lock()
-			}
-			for range depth - 1 {
-				owner.Unlock()
-			}
+			owner.Lock()
+			again(owner.Lock)
+			again(owner.Unlock)
 			if try, ok := other.(harness.TryLocker); ok && try.TryLock() {
 				fail("TryLock took a lock whose owner has not freed it as often as it took it")
 			}
+			again(owner.Lock)
 		})
-		shutOut(ctx, s, "another worker got the lock before its owner freed it as often as it took it", other.Lock, owner.Unlock)
+		const early = "another worker got the lock before its owner freed it as often as it took it"
+		var frees atomic.Bool
+		shutOut(ctx, s, early, func() {
+			if other.Lock(); !frees.Load() {
+				must(errors.New(early))
+			}
+		}, func() {
+			again(owner.Unlock)
+			time.Sleep(2 * aMoment)
+			frees.Store(true)
+			owner.Unlock()
+		})
 		other.Unlock()
 	})
 }

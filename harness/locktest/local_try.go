@@ -42,16 +42,26 @@ func trySteps(hs []sync.Locker) {
 	}
 }
 
+// tryFirst takes a lock by TryLock if it is free.
+type tryFirst struct{ sync.Locker }
+
+func (h tryFirst) Lock() {
+	if !h.Locker.(harness.TryLocker).TryLock() {
+		h.Locker.Lock()
+	}
+}
+
+// tryContended makes every other worker try the lock while the rest take it, most as readers.
 func tryContended(ctx context.Context, r *rig) {
 	var in inside
+	_, rw := r.hs[0].(harness.RWLocker)
 	r.drive(ctx, func(_ context.Context, i int) {
-		if i%2 == 0 || !r.hs[i].(harness.TryLocker).TryLock() {
-			r.hs[i].Lock()
+		h, reads := r.hs[i], rw && i%2 == 0 && r.p.reads(i)
+		if i%2 == 1 {
+			h = tryFirst{h}
 		}
-		err := in.write(i, func() { r.p.hold(i) })
-		r.hs[i].Unlock()
+		visit(h, &in, i, reads, func() { r.p.hold(i) })
 		r.p.think(i)
-		must(err)
 	})
 }
 

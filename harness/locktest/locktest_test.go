@@ -53,6 +53,7 @@ func TestShapesCoverSetups(t *testing.T) {
 		v.Local = func(s harness.Setup) harness.Local {
 			asked.Store(s.Wait, true)
 			asked.Store(s.Pin, true)
+			asked.Store(s.Nodes == nil, true)
 			return harness.Shared(new(sync.Mutex))
 		}
 		if err := Check(t.Context(), Subject{Variant: v, Stress: time.Millisecond}); err != nil {
@@ -67,9 +68,9 @@ func TestShapesCoverSetups(t *testing.T) {
 		if n != waits {
 			t.Errorf("family %s: %d wait policies tried, want %d", family, n, waits)
 		}
-		for _, pin := range []harness.Pin{harness.PinNone, harness.PinThread} {
-			if _, ok := asked.Load(pin); !ok {
-				t.Errorf("family %s: pin=%s was not tried", family, pin)
+		for _, want := range []any{harness.PinNone, harness.PinThread, true, false} { // pins, and without nodes or with
+			if _, ok := asked.Load(want); !ok {
+				t.Errorf("family %s: %v was not tried", family, want)
 			}
 		}
 	}

@@ -26,7 +26,7 @@ func fencing(ctx context.Context, s Subject) {
 }
 
 // holds makes workers acquire the lock, and again if they give up, and returns all holds. Three of
-// four are readers, if there are any.
+// four are readers, if there are any, and three of four writers try the lock first.
 func (r *fixture) holds(ctx context.Context) []oracle.Hold {
 	n, epoch := len(r.sessions), time.Now()
 	p, logs := newPattern(n, false), make([][]oracle.Hold, n)
@@ -36,8 +36,8 @@ func (r *fixture) holds(ctx context.Context) []oracle.Hold {
 		h := oracle.Hold{Worker: i, Shared: bool(m), Requested: int64(time.Since(epoch))}
 		short, cancel := context.WithTimeout(ctx, time.Duration(1+i)*2*time.Millisecond)
 		defer cancel()
-		lease, err := r.enter(short, i, m)
-		if errors.Is(err, context.DeadlineExceeded) {
+		lease, err := r.tryEnter(short, i, m, p.reads(i))
+		if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, harness.ErrNotAcquired) {
 			lease, err = r.enter(ctx, i, m)
 		}
 		if err != nil {
@@ -53,6 +53,13 @@ func (r *fixture) holds(ctx context.Context) []oracle.Hold {
 	holds := slices.Concat(logs...)
 	oracle.Sort(holds)
 	return holds
+}
+
+func (r *fixture) tryEnter(ctx context.Context, i int, m mode, tries bool) (harness.Lease, error) {
+	if s, ok := r.sessions[i].(harness.TrySession); ok && m == writing && tries {
+		return s.TryLock(ctx)
+	}
+	return r.enter(ctx, i, m)
 }
 
 // readerCounts are numbers of readers on both sides of the limits of small counters.

@@ -82,6 +82,9 @@ func (r *fixture) giveUpBefore(m mode) {
 	ctx, cancel := context.WithCancel(r.ctx)
 	cancel()
 	r.gaveUp(ctx, r.ask(ctx, 0, m))
+	if lease, err := r.tryEnter(ctx, 0, m, true); err == nil { // TryLock may ignore its context
+		r.unlock(lease)
+	}
 }
 
 func giveUpAtDeadline(r *fixture) {

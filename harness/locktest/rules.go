@@ -14,6 +14,8 @@ var Rules = []Rule{
 	livenessRule,
 	{Name: "exclusion", Applies: all, check: exclusion,
 		Why: "between Lock and Unlock no other worker is inside"},
+	{Name: "first-use", Applies: isLocal, check: firstUse,
+		Why: "only one of two workers gets in that take a new lock at the same moment"},
 	{Name: "lost-update", Applies: all, check: lostUpdate, plain: true,
 		Why: "the next holder reads after Lock all that the last one wrote before Unlock"},
 	{Name: "reuse", Applies: all, check: reuse,

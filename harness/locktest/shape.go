@@ -93,9 +93,11 @@ func (sh shape) all(ctx context.Context, s Subject, n int) []sync.Locker {
 		r.fill(n, max(1, sh.per))
 		return r.handles()
 	}
-	nodes := make([]int, n) // two, for a lock that treats workers of its node differently
-	for i := range nodes {
-		nodes[i] = i % 2
+	var nodes []int // of 8, 16, 24 workers and so on none; else two, for a lock that treats workers of its node differently
+	for i := range n {
+		if n%8 > 0 {
+			nodes = append(nodes, i%2)
+		}
 	}
 	l := s.Variant.Local(harness.Setup{Workers: n, Wait: sh.wait, Pin: sh.pin, Nodes: nodes})
 	hs := make([]sync.Locker, n)

@@ -24,7 +24,6 @@ const (
 // The limits of a window: larger ones are not proven.
 const (
 	mostOperations = 10_000
-	mostIndefinite = 8 // operations without an end
 	mostClients    = 64
 )
 
@@ -64,7 +63,7 @@ func checkLinear(j *Judgement, r Rules, most, total time.Duration, size int) Lin
 }
 
 func (w *window) check(s state, r Rules, left time.Duration) LinearVerdict {
-	if len(w.ops) > mostOperations || w.indefinite > mostIndefinite || len(w.clients) > mostClients || left <= 0 {
+	if len(w.ops) > mostOperations || len(w.clients) > mostClients || left <= 0 {
 		return NotProven
 	}
 	switch porcupine.CheckOperationsTimeout(model(s, r), w.porcupine(), left) {
@@ -90,24 +89,13 @@ type state struct {
 	points string
 }
 
-func (s state) hash() uint64 {
-	h := uint64(s.writers)<<32 ^ uint64(s.readers)<<1
-	if s.unknown {
-		h ^= 1
-	}
-	for _, x := range [...]uint64{s.greatest, s.written} {
-		h = (h ^ x) * 0x9e3779b97f4a7c15
-	}
-	return h
-}
-
 type kind uint8
 
 const (
 	acquire kind = iota
 	release
 	refuse
-	attempt // with unknown outcome
+	attempt // with unknown outcome: it may have an effect from its call on
 )
 
 type input struct {
@@ -144,6 +132,8 @@ func (s state) step(in input, permits int, fenced bool) (state, bool) {
 		}
 	case refuse:
 		return s, others > 0 || full || s.unknown
+	case attempt:
+		s.unknown = true // an attempt that took no effect allows less
 	}
 	return s, true
 }
@@ -166,35 +156,16 @@ func (s *state) hold(in input) {
 	s.written = max(s.written, in.token)
 }
 
-// model returns the lock with rules r that begins in s. An attempt with unknown outcome
-// has taken effect or not. A deterministic model would have to choose, and reject correct
-// histories. The same holds for s.unknown.
+// model returns the lock with rules r that begins in s.
 func model(s state, r Rules) porcupine.Model {
 	permits := max(1, r.Permits)
-	m := porcupine.NondeterministicModel{
-		Init: func() []any {
-			known := s
-			known.unknown = false
-			if s.unknown {
-				return []any{known, s}
-			}
-			return []any{known}
+	return porcupine.Model{
+		Init: func() any { return s },
+		Step: func(st, in, _ any) (bool, any) {
+			next, ok := st.(state).step(in.(input), permits, r.Fenced)
+			return ok, next
 		},
-		Step: func(st, in, _ any) []any {
-			s, op := st.(state), in.(input)
-			if op.kind == attempt {
-				took := s
-				took.unknown = true
-				return []any{s, took}
-			}
-			if s, ok := s.step(op, permits, r.Fenced); ok {
-				return []any{s}
-			}
-			return nil
-		},
-		Hash: func(st any) uint64 { return st.(state).hash() },
 	}
-	return m.ToModel()
 }
 
 const never = math.MaxInt64
@@ -244,7 +215,7 @@ func raw(j *Judgement, r Rules) []operation {
 	}
 	for i := range j.Holds {
 		if h := &j.Holds[i]; h.Late {
-			ops = append(ops, operation{input{kind: attempt, shared: h.Shared}, h.Worker, h.Requested, never})
+			ops = append(ops, operation{input{kind: attempt}, h.Worker, h.Requested, h.Requested})
 		}
 	}
 	for i := range j.Attempts {
@@ -253,7 +224,7 @@ func raw(j *Judgement, r Rules) []operation {
 		case a.Outcome == Not && !r.Spurious:
 			ops = append(ops, operation{input{kind: refuse, shared: a.Shared}, a.Worker, a.Asked, a.Answered})
 		case a.Outcome == Unknown || a.Outcome == Pending:
-			ops = append(ops, operation{input{kind: attempt, shared: a.Shared}, a.Worker, a.Asked, never})
+			ops = append(ops, operation{input{kind: attempt}, a.Worker, a.Asked, a.Asked})
 		}
 	}
 	return ops
@@ -261,18 +232,16 @@ func raw(j *Judgement, r Rules) []operation {
 
 type window struct {
 	LinearWindow
-	ops        []operation
-	indefinite int
-	clients    map[int]bool
+	ops     []operation
+	clients map[int]bool
 }
 
 // few operations are decided together rather than one at a time.
 const few = 200
 
-// cut cuts ops into windows of size operations or more, at moments without a pending
-// operation: all earlier ones are over, so the state of the lock is known. Attempts with
-// unknown outcome are always pending; their possible effects on later windows are part of
-// these windows' initial state. It sorts ops, which the windows share.
+// cut cuts ops into windows of size operations or more, at moments without a pending operation:
+// all earlier ones are over, so the state of the lock is known. It sorts ops, which the windows
+// share.
 func cut(ops []operation, size int) []*window {
 	ops = slices.DeleteFunc(ops, func(op operation) bool { return op.call == never })
 	slices.SortStableFunc(ops, func(a, b operation) int { return cmp.Compare(a.call, b.call) })
@@ -281,38 +250,31 @@ func cut(ops []operation, size int) []*window {
 	busy := int64(math.MinInt64) // time until which an operation is pending
 	from := 0
 	for i, op := range ops {
-		if w == nil || op.call > busy && (len(w.ops) >= size || w.indefinite > 0 || len(w.clients) >= mostClients) {
+		if w == nil || op.call > busy && (len(w.ops) >= size || len(w.clients) >= mostClients) {
 			w = &window{LinearWindow: LinearWindow{From: op.call, To: op.call}, clients: make(map[int]bool)}
 			ws = append(ws, w)
 			from = i
 		}
 		w.note(op)
 		w.ops = ops[from : i+1 : i+1]
-		if op.kind != attempt {
-			busy = max(busy, op.ret)
-		}
+		busy = max(busy, op.ret)
 	}
 	return ws
 }
 
 func (w *window) note(op operation) {
 	w.clients[op.worker] = true
-	end := op.ret
-	if end == never {
-		w.indefinite++
-		end = op.call
+	w.To = max(w.To, op.call)
+	if op.ret != never {
+		w.To = max(w.To, op.ret)
 	}
-	w.To = max(w.To, end)
 }
 
 func (w *window) after(s state) state {
 	for _, op := range w.ops {
-		switch op.kind {
-		case acquire:
+		if op.kind == acquire {
 			s.hold(op.input)
-		case attempt:
-			s.unknown = true
-		default:
+		} else {
 			s, _ = s.step(op.input, 1, false)
 		}
 	}

@@ -178,8 +178,6 @@ func (c *collector) event(e *Event) {
 		for len(w.open) > 0 {
 			c.end(w, e.At)
 		}
-		w.nested, w.leaving = 0, -1
-		c.resume(w, e.At)
 	}
 }
 
@@ -210,7 +208,6 @@ func (c *collector) granted(w *course, e *Event) {
 		a := &c.j.Attempts[i]
 		a.hold = len(c.j.Holds)
 		h.Requested = a.Asked
-		h.Shared = h.Shared || a.Shared
 	}
 	n := len(w.pauses)
 	h.Late = n > 0 && w.pauses[n-1].to >= h.Requested || h.Deadline != 0 && h.Deadline <= h.Acquired

@@ -170,9 +170,6 @@ func (j *Judgement) since(at int64) time.Duration {
 // remembers readers' tokens. A write is stale if a writer that was granted the lock later has
 // written before.
 func (j *Judgement) resource(r Rules, c *collector) {
-	if r.Permits > 1 {
-		return
-	}
 	latest := -1 // the latest granted writer that has written
 	var guarded Resource
 	for i := range c.writes {
@@ -275,7 +272,7 @@ func (j *Judgement) tokens(r Rules) {
 	}
 	var holds []Hold
 	for i := range j.Holds {
-		if h := &j.Holds[i]; h.Token != 0 && !h.Late {
+		if h := &j.Holds[i]; !h.Late {
 			holds = append(holds, h.Hold)
 		}
 	}

@@ -50,7 +50,7 @@ func (j *Judgement) order(r Rules, c *collector) {
 
 func (j *Judgement) lined(r Rules, a *Attempt, at int64) bool {
 	return !slices.ContainsFunc(j.Windows, func(w Window) bool {
-		return w.Cause.Kind == Fault && a.Asked > w.Cause.At-int64(r.Arrival) && a.Asked < w.To && (!w.Granted || at < w.To+int64(r.Arrival))
+		return w.Cause.Kind == Fault && a.Asked > w.Cause.At-int64(r.Arrival) && at < w.To+int64(r.Arrival)
 	})
 }
 

@@ -115,6 +115,7 @@ func TestJudge(t *testing.T) {
 		{"three of two permits", two, "0 1 asked; 1 1 granted; 2 2 asked; 3 2 granted; 4 3 asked; 5 3 granted", "overlaps 1, !two holders"},
 		{"again", again, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted; 4 1 releasing; 5 1 released; 6 1 releasing; 7 1 released; 5 2 asked; 6 2 granted", ""},
 		{"again, and given away between", again, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted; 4 1 releasing; 5 1 released; 7 1 releasing; 8 1 released; 5 2 asked; 6 2 granted", "overlaps 1, !two holders"},
+		{"again, after it lost both", again, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted; 4 1 told; 5 1 asked; 6 1 granted; 7 1 releasing; 8 1 released; 9 2 asked; 10 2 granted", ""},
 		{"again, which it does not allow", second, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted", "overlaps 1, !two holders"},
 
 		// A holder that the machine does not run.
@@ -140,13 +141,15 @@ func TestJudge(t *testing.T) {
 		{"a reader's write after a reader's", fenced, "0 1 asked r; 1 1 granted r t1; 1 2 asked r; 2 2 granted r t2; 3 2 wrote t2 taken; 4 1 wrote t1 taken", ""},
 		{"a reader's write after a writer's", second, "0 1 asked r; 1 1 granted r; 2 1 told; 3 2 asked; 4 2 granted; 5 2 wrote; 6 1 wrote", "stale 1, !stale write"},
 		{"a writer's write after a reader's, refused", fenced, "0 1 asked; 1 1 granted t1; 2 1 told; 3 2 asked r; 4 2 granted r t2; 5 2 wrote t2 taken; 6 1 wrote t1", ""},
+		{"writes of two that were granted together", second, "0 1 asked; 0 2 asked; 5 1 granted; 5 2 granted; 5 2 wrote; 5 2 told; 6 1 wrote", ""},
 		{"two writes of one holder", second, "0 1 asked; 1 1 granted; 2 1 wrote; 3 1 wrote", ""},
 		{"a write of no holder", fenced, "1 1 wrote t7 taken", ""},
 		{"writes with two permits", two, "0 1 asked; 1 1 granted; 2 2 asked; 3 2 granted; 4 2 wrote; 5 1 wrote", ""},
 
 		// Tokens.
 		{"the same token", fenced, aHolds + "2 2 asked; 10 2 granted t1", "fell 1, !token fell"},
-		{"no token", fenced, aHolds + "2 2 asked; 10 2 granted", ""},
+		{"no token", fenced, aHolds + "2 2 asked; 10 2 granted", "fell 1, !token fell"},
+		{"a reader without a token", fenced, "0 1 asked r; 1 1 granted r; 2 1 releasing; 3 1 released;" + bAfter, ""},
 		{"a lock without tokens", second, aHolds + "2 2 asked; 10 2 granted t1", ""},
 		{"a grant that is late by its deadline", fenced, "0 1 asked; 0 2 asked; 1 2 granted t2; 2 2 releasing; 3 2 released; 9 1 granted t1 d8", ""},
 		{"a grant before its deadline", fenced, "0 1 asked; 0 2 asked; 1 2 granted t2; 2 2 releasing; 3 2 released; 9 1 granted t1 d10", "fell 1, !token fell"},
@@ -183,6 +186,7 @@ func TestJudge(t *testing.T) {
 		{"held to the end after a fault", long, "0 1 asked; 1 1 granted; 2 -1 fault; 3 2 asked; 4000 2 failed", ""},
 		{"every attempt failed", long, "0 -1 fault; 1 1 asked; 2 1 failed; 900 2 asked; 901 2 failed", "stuck 2, !stuck"},
 		{"every attempt failed but one", long, "0 -1 fault; 1 1 asked; 2 1 failed; 900 2 asked; 901 2 granted; 902 2 releasing; 903 2 released", ""},
+		{"every attempt failed, soon after an outage", long, "0 -1 fault; 1 1 asked; 2 1 failed; 4500 -1 over", ""},
 		{"every attempt failed, soon after a fault", long, "4500 -1 fault; 4501 1 asked; 4502 1 failed", ""},
 
 		// Order.
@@ -191,6 +195,8 @@ func TestJudge(t *testing.T) {
 		{"asked together", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 201 3 asked; 310 1 releasing; 311 1 released; 312 3 granted; 313 3 releasing; 314 3 released; 315 2 granted", ""},
 		{"in order", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 300 3 asked; 310 1 releasing; 311 1 released; 312 2 granted; 313 2 releasing; 314 2 released; 315 3 granted", ""},
 		{"no order", second, "0 1 asked; 1 1 granted; 2 2 asked; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
+		{"a reader passes", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 300 3 asked r; 310 1 releasing; 311 1 released; 312 3 granted r", ""},
+		{"a grant that is late by its deadline passes", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted d311; 313 3 releasing; 314 2 granted", ""},
 		{"a paused waiter is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 100 2 paused; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
 		{"a waiter that gave up is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 311 2 failed; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
 		{"a waiter that gives up later is passed", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 400 2 failed; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", ""},
@@ -213,6 +219,8 @@ func TestJudge(t *testing.T) {
 		{"refused before its predecessor asked", second, "0 1 asked; 2 3 tried; 3 3 refused; 4 2 asked; 5 2 granted; 6 2 releasing; 10 2 released; 7 1 granted", "unfounded 1, !misled"},
 		{"refused after an attempt failed", second, "0 1 asked; 1 1 failed; 2 2 tried; 3 2 refused", ""},
 		{"refused before an attempt failed", second, "2 1 asked; 3 1 failed; 0 2 tried; 1 2 refused", "unfounded 1, !misled"},
+		{"refused with a free permit", two, "0 1 tried; 1 1 refused", ""},
+		{"refused before a grant that is late", second, "0 1 asked; 1 2 tried; 2 2 refused; 3 3 asked; 4 3 granted; 5 3 releasing; 6 3 released; 9 1 granted d8", ""},
 		{"refused by another that is", majority, "0 1 tried; 1 1 refused", ""},
 		{"a reader refused by a reader", second, "0 1 asked r; 1 1 granted r; 2 2 tried r; 3 2 refused", "unfounded 1, !misled"},
 		{"a writer refused by a reader", second, "0 1 asked r; 1 1 granted r; 2 2 tried; 3 2 refused", ""},

@@ -108,7 +108,8 @@ func (j *Judgement) heldPoints(points []point, r Rules, c *collector) []point {
 				to = min(to, max(h.Deadline, p.from))
 			}
 			if r.Permits == 1 {
-				to = min(to, j.grantAfter(max(p.from, h.Acquired)))
+				from := max(p.from, h.Acquired)
+				to = min(to, j.grantOf(sort.Search(len(j.Holds), func(i int) bool { return j.Holds[i].Acquired > from })))
 			}
 		}
 		points = append(points, point{h.Acquired, pGrant, 0})
@@ -120,10 +121,6 @@ func (j *Judgement) heldPoints(points []point, r Rules, c *collector) []point {
 		}
 	}
 	return points
-}
-
-func (j *Judgement) grantAfter(at int64) int64 {
-	return j.grantOf(sort.Search(len(j.Holds), func(i int) bool { return j.Holds[i].Acquired > at }))
 }
 
 func (j *Judgement) waitPoints(points []point, c *collector) []point {
@@ -204,17 +201,11 @@ func (s *sweep) pass(at int64) {
 func (s *sweep) free() bool { return s.held < s.r.Permits }
 
 func (s *sweep) point(p point) {
-	free := s.free()
-	s.apply(p)
-	if s.free() && !free {
-		s.freed = p.at
-	}
-}
-
-func (s *sweep) apply(p point) {
 	switch p.kind {
 	case pFree:
-		s.held--
+		if s.held--; s.held == s.r.Permits-1 {
+			s.freed = p.at
+		}
 	case pLeave:
 		s.waiting--
 	case pWait:
