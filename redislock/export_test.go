@@ -103,6 +103,8 @@ func CohortMayHandOver(m *Cohort, l *Lease) bool {
 	return m.may(acquisition{l.joint.members()[0], 1, nil})
 }
 
+func Parts(l *Lease) int { return len(l.joint.members()) }
+
 func CohortInARow(m *Cohort) int { return m.inARow }
 
 func HoldMailboxes(c *Client) (release func()) {

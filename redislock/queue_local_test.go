@@ -147,7 +147,7 @@ func localOrder(t *testing.T, at harness.Endpoint) {
 
 // localReaders: readers of one process, in one mailbox, renew their leases together.
 func localReaders(t *testing.T, at harness.Endpoint) {
-	const n, most, grant = 300, 100, 3 * time.Second
+	const n, most, grant = 300, 150, 3 * time.Second
 	watch, key := dial(t, at), newKey()
 	c := dial(t, at)
 	server := new(restarted)
