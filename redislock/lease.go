@@ -38,7 +38,7 @@ type Lease struct {
 	ending
 }
 
-// told are the reports of a lease to a trace.
+// told is the trace of a lease, and when its Lock returned.
 type told struct {
 	trace *Trace    // of the Lock that has returned it, or nil
 	since time.Time // when that Lock returned, if there is a trace

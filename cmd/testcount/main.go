@@ -58,7 +58,7 @@ func main() {
 		os.Exit(1)
 	}
 	t := &tally{out: os.Stdout, module: strings.TrimSpace(string(module)), skipped: make(map[string][]string)}
-	limit := flag.Int("again", 0, "run failing tests twice more at the end, if at most `n` failed; those that pass are listed and do not count as failed")
+	limit := flag.Int("again", 0, "run failing tests twice more at the end, if at most `n` failed; a test that then passes is listed and does not count as failed")
 	flag.Func("final", "failures that count at once, as a `pattern` of the test's name or output", func(s string) (err error) {
 		t.final, err = regexp.Compile(s)
 		return err

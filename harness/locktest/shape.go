@@ -93,7 +93,7 @@ func (sh shape) all(ctx context.Context, s Subject, n int) []sync.Locker {
 		r.fill(n, max(1, sh.per))
 		return r.handles()
 	}
-	var nodes []int // of 8, 16, 24 workers and so on none; else two, for a lock that treats workers of its node differently
+	var nodes []int // none for 8, 16, 24 ... workers; else two, for a lock that treats workers of its node differently
 	for i := range n {
 		if n%8 > 0 {
 			nodes = append(nodes, i%2)

@@ -249,7 +249,7 @@ func (x *sharer) block(ctx context.Context, pass int, length time.Duration) erro
 	return err
 }
 
-// end writes the result of a process without windows to out. seen is what disturbed the machine.
+// end writes the result of a process without windows to out. seen has the disturbances of the machine.
 func (x *sharer) end(seen machine.Noise, round int, out io.Writer) error {
 	x.sum.Blocks = &x.blocks
 	x.rig.disturb(&x.sum, seen)
