@@ -214,11 +214,10 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 	handOver(t, r, writer)
 
 	w = acquire(t, o.Lock)
-	late, reads := dial(t, at, zklock.ClientOptions{}), make(chan *zklock.Lease)
+	late, reads := dial(t, at, zklock.ClientOptions{}), make(chan *zklock.Lease, 1)
 	zklock.StallOnce(late, zklock.BeforeWatch, func() { // it has seen the write ticket only
-		r := acquire(t, o.RLock)
+		reads <- acquire(t, o.RLock)
 		unlock(t, w)
-		reads <- r
 	})
 	writer = behind(t.Context(), late.RWMutex(path, zklock.Options{}).Lock)
 	r = <-reads
