@@ -108,7 +108,7 @@ func rwProgram(spread uint32, workers string) explore.Program {
 	}
 	passed := new(atomics.Uint32)
 	p := explore.Program{Shared: l, Final: func() error {
-		if s, n := uint32(l.state.Load()), l.inside(); s != 0 || n != 0 || l.places.Load() != 0 || l.waiters.first != nil || l.writers.state.Load() != 0 {
+		if s, n := l.state.Load()/rwWaiting, l.inside(); s != 0 || n != 0 || l.places.Load() != 0 || l.waiters.first != nil || l.writers.state.Load() != 0 {
 			return fmt.Errorf("state %#x, %d readers, %d places and writers' state %#x in the end, want 0", s, n, l.places.Load(), l.writers.state.Load())
 		}
 		return nil

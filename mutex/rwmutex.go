@@ -28,10 +28,10 @@ import (
 //
 // # Memory ordering
 //
-// All operations are sequentially consistent. A reader that finds the writer bit clear adds 1
-// to a slot, and then loads the bit again. It is inside if the bit is still clear. Otherwise
-// it subtracts 1 from the same slot and waits. A reader inside subtracts 1 from any slot when
-// it leaves. On the first slot one operation changes the number and loads the bit.
+// All operations are sequentially consistent. A reader adds 1 to a slot, and then loads the
+// writer bit. It is inside if the bit is clear. Otherwise it is diverted: it subtracts 1 from the
+// same slot and waits. A reader inside subtracts 1 from any slot when it leaves. On the first
+// slot one operation changes the number and loads the bit.
 //
 // A writer sets the bit, and then loads each slot once. Every reader that is inside loaded the
 // clear bit after its addition, so the addition came before the bit, and the pass over the
@@ -64,7 +64,7 @@ type RWMutex struct {
 	writers    Mutex          // guards the writer bit and the making of slots
 	state      atomics.Uint64 // the parts below
 	places     atomics.Uint32 // readers counted inside that have yet to run, and may lose their place
-	spread     atomics.Uint32 // 1 if readers use slots: a load of the state would delay its compare-and-swap
+	spread     atomics.Uint32 // 1 if readers use slots: a load of the state would delay the addition
 	pending    atomics.Uint32 // if above 0, readers that must leave before the writer wakes
 	collisions atomics.Uint32 // rwCollision for each collision on the first slot, less 1 for each writer
 	waiters    mutexRing      // readers; guarded by rwQueue
@@ -74,11 +74,10 @@ type RWMutex struct {
 
 // The parts of RWMutex.state.
 const (
-	rwWriter  = 1 << iota // a writer is inside, or waits for readers to leave
-	rwQueue               // a goroutine changes the list
-	rwWaiting             // one reader in the list
-
-	rwInside = 1 << 32 // one reader on the first slot
+	rwInside  = 1       // one reader on the first slot
+	rwWaiting = 1 << 32 // one reader in the list
+	rwQueue   = 1 << 62 // a goroutine changes the list
+	rwWriter  = 1 << 63 // a writer is inside, or waits for readers to leave
 )
 
 // rwHints is the number of spin hints before each poll of a waiter.
@@ -92,12 +91,19 @@ type rwSlot struct {
 
 // RLock takes the lock as a reader, and waits for a writer if need be. It is not reentrant.
 func (l *RWMutex) RLock() {
-	if l.spread.Load() == 0 && l.state.CompareAndSwap(0, rwInside) {
+	if l.spread.Load() != 0 {
+		l.rLock(0)
+	} else if s := l.state.Add(rwInside); s != rwInside {
+		l.rLock(s)
+	}
+}
+
+// rLock ends an RLock. Its addition to the first slot made the state s, or s is 0 without one.
+func (l *RWMutex) rLock(s uint64) {
+	if s != 0 && l.entered(s) || s == 0 && l.TryRLock() {
 		return
 	}
-	if !l.TryRLock() {
-		l.rLockSlow(nil)
-	}
+	l.rLockSlow(nil)
 }
 
 // RLockContext is RLock that gives up when ctx ends, at once if it has, with [context.Cause].
@@ -110,18 +116,11 @@ func (l *RWMutex) RLockContext(ctx context.Context) error {
 
 // TryRLock reports whether it took the lock as a reader, past no writer inside or waiting.
 func (l *RWMutex) TryRLock() bool {
-	for l.spread.Load() == 0 {
-		s := l.state.Load()
-		if s&rwWriter != 0 {
-			return false
-		}
-		if l.state.CompareAndSwap(s, s+rwInside) {
-			return true
-		}
-		l.collide()
-	}
 	if l.state.Load()&rwWriter != 0 {
 		return false
+	}
+	if l.spread.Load() == 0 {
+		return l.entered(l.state.Add(rwInside))
 	}
 	slot := l.slot()
 	slot.Add(1)
@@ -133,14 +132,29 @@ func (l *RWMutex) TryRLock() bool {
 	return false
 }
 
+// entered reports whether a reader whose addition to the first slot made the state s is inside.
+// Otherwise it takes the reader off again.
+func (l *RWMutex) entered(s uint64) bool {
+	if s&rwWriter == 0 {
+		if s != rwInside && !l.state.CompareAndSwap(s, s) { // a load is too soon to find another reader
+			l.collide()
+		}
+		return true
+	}
+	if l.state.Add(^uint64(rwInside-1))&rwWriter != 0 {
+		l.left()
+	}
+	return false
+}
+
 // RUnlock releases the lock for one reader. If there is none it panics, or the next Lock does.
 func (l *RWMutex) RUnlock() {
 	if l.spread.Load() == 0 {
 		s := l.state.Add(^uint64(rwInside - 1))
-		if s&(rwWriter|1<<63) == 0 {
+		if s&rwWriter == 0 {
 			return
 		}
-		if int64(s) < 0 {
+		if int32(s) < 0 {
 			l.state.Add(rwInside)
 			panic("mutex: RUnlock of an RWMutex without a reader")
 		}
@@ -177,7 +191,6 @@ func (l *RWMutex) TryLock() bool {
 	if l.shut() == 0 {
 		return true
 	}
-	l.pending.Store(0) // or the readers that leave during such calls count it down until it wraps
 	l.Unlock()
 	return false
 }
@@ -203,6 +216,7 @@ func (l *RWMutex) Unlock() {
 }
 
 func (l *RWMutex) unlockSlow() {
+	l.pending.Store(0) // or readers that were diverted count it down until it wraps
 	if c := l.collisions.Load(); c >= rwCollisions {
 		l.makeSlots()
 	} else if c != 0 {
@@ -218,7 +232,7 @@ func (l *RWMutex) calm() uint64 {
 	if l.slots == nil {
 		return 0
 	}
-	return l.state.Load() &^ (rwInside - 1)
+	return l.state.Load() % rwWaiting
 }
 
 func (l *RWMutex) slot() *atomics.Uint32 { return &l.slots[atomics.Lane(len(l.slots))].Uint32 }
@@ -284,12 +298,12 @@ func (l *RWMutex) takePlace() bool {
 // join puts w into the list, or takes the lock and returns false if there is no writer.
 func (l *RWMutex) join(w *mutexWaiter) bool {
 	if l.lockList()&rwWriter == 0 {
-		l.state.Add(rwInside - rwQueue)
+		l.state.Add(^uint64(rwQueue - rwInside - 1))
 		return false
 	}
 	w.granted = false
 	l.waiters.insert(w)
-	l.state.Add(rwWaiting - rwQueue)
+	l.state.Add(^uint64(rwQueue - rwWaiting - 1))
 	return true
 }
 
@@ -324,7 +338,7 @@ func (l *RWMutex) shut() uint32 {
 			polls = waitForQueue(polls) // a reader has it
 		} else if l.state.CompareAndSwap(s, s|rwWriter) {
 			if l.slots == nil {
-				return uint32(s / rwInside)
+				return uint32(s)
 			}
 			return l.inside()
 		}
@@ -333,7 +347,7 @@ func (l *RWMutex) shut() uint32 {
 
 // inside returns the sum of the slots. The caller has set the writer bit.
 func (l *RWMutex) inside() uint32 {
-	n := uint32(l.state.Load() / rwInside)
+	n := uint32(l.state.Load())
 	for i := range l.slots {
 		n += l.slots[i].Load()
 	}
@@ -379,7 +393,7 @@ func (l *RWMutex) admit() {
 		l.state.Add(^uint64(rwQueue - 1))
 		panic("mutex: Unlock of an RWMutex that is not locked")
 	}
-	n := uint32(s) / rwWaiting
+	n := uint32(s % rwQueue / rwWaiting)
 	places, w := uint32(0), l.waiters.first
 	for range n {
 		if w.granted = true; w.wakes < rwLosses {
@@ -388,7 +402,7 @@ func (l *RWMutex) admit() {
 		w = w.next
 	}
 	l.waiters.first = nil
-	l.state.Add(uint64(n)*(rwInside-rwWaiting) - rwQueue - rwWriter)
+	l.state.Add(uint64(n)*rwInside - uint64(n)*rwWaiting - rwQueue - rwWriter)
 	l.places.Add(places)
 	for range n {
 		next := w.next
