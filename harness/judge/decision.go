@@ -52,7 +52,7 @@ type Decision struct {
 	Ties   []string `json:"ties"`   // locks that are not significantly slower than Use, less Dearer
 	Dearer []string `json:"dearer"` // locks with more prices, faster than Use by more than the tolerance; see WorthPrice
 	Locks  int      `json:"locks"`  // compared
-	Rounds int      `json:"rounds"` // least number in a comparison
+	Rounds int      `json:"rounds"` // least number in a comparison, or of the only lock
 	Needed int      `json:"needed"` // rounds for an interval
 
 	Rate   *Estimate `json:"rate"`   // of Use, per second
@@ -88,8 +88,8 @@ func Decide(s Situation) []Decision {
 	})
 	d := Decision{Situation: s, Locks: len(pool), Needed: stat.MinRounds}
 	if len(pool) == 0 {
-		if d.Rule = Unmet; len(all) == 0 {
-			d.Rule = NoLock
+		if d.Rule = NoLock; len(all) > 0 {
+			d.Rule, d.Rounds = Unmet, s.rounds(all, s.reference(all))
 		}
 		return []Decision{d}
 	}
@@ -102,15 +102,11 @@ func Decide(s Situation) []Decision {
 	if d.Fastest = fastest.Lock.Name; d.Default != "" && fastest.Series != base.Series {
 		d.Gain, d.Prices = s.ratio(fastest, base), s.prices(fastest, base)
 	}
-	switch {
+	switch d.Rounds = s.rounds(pool, base); {
 	case len(pool) == 1:
 		d.Rule = OneLock
-		return []Decision{d}
 	case d.Default == "" && !s.Distributed():
 		d.Rule = NoDefault
-		return []Decision{d}
-	}
-	switch d.Rounds = s.rounds(pool, base); {
 	case d.Rounds < d.Needed:
 		d.Rule = FewRounds
 	case s.Distributed():

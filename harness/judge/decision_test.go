@@ -33,11 +33,7 @@ func decideOn(t *testing.T, run *result.Run, situation string) Decision {
 }
 
 func kinds(ps []Price) string {
-	var out []string
-	for _, p := range ps {
-		out = append(out, string(p.Kind))
-	}
-	return strings.Join(out, " ")
+	return strings.Join(result.Each(ps, func(p Price) string { return string(p.Kind) }), " ")
 }
 
 func TestDecisions(t *testing.T) {
@@ -175,10 +171,9 @@ func TestContendedRemote(t *testing.T) {
 
 func TestAcross(t *testing.T) {
 	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general)
-	var runs []*result.Run
-	for _, rate := range []float64{2e6, 2e6, 5e5} {
-		runs = append(runs, synthetic.Run(5, 12, 2, []int{8}, mutex, synthetic.Fast("a", rate)))
-	}
+	runs := result.Each([]float64{2e6, 2e6, 5e5}, func(rate float64) *result.Run {
+		return synthetic.Run(5, 12, 2, []int{8}, mutex, synthetic.Fast("a", rate))
+	})
 	rows := Across(runs)
 	if len(rows) != 1 || !slices.EqualFunc(rows[0].Tallies(), [][]string{{"a", "a"}, {DefaultBaseline}}, slices.Equal) {
 		t.Errorf("rows %+v", rows)

@@ -154,10 +154,7 @@ func TestHistoryOrder(t *testing.T) {
 	runs := days("a", 1e6, 1e6, 1e6)
 	slices.Reverse(runs)
 	for given, want := range map[bool]string{false: "00000a1 00000a2 00000a3", true: "00000a3 00000a2 00000a1"} {
-		var got []string
-		for _, v := range over(t, runs, HistoryOptions{AsGiven: given}).Sites[0].Runs {
-			got = append(got, v.Commit())
-		}
+		got := result.Each(over(t, runs, HistoryOptions{AsGiven: given}).Sites[0].Runs, func(v Visit) string { return v.Commit() })
 		if strings.Join(got, " ") != want {
 			t.Errorf("as given %v: %q, want %q", given, got, want)
 		}

@@ -114,10 +114,7 @@ func TestGaps(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%s: %v", c.name, err)
 			}
-			var rows []string
-			for _, r := range got.Rows {
-				rows = append(rows, fmt.Sprintf("%s %s: %s", r.Lock.Name, r.Verdict, r.Note()))
-			}
+			rows := result.Each(got.Rows, func(r HistorySeries) string { return fmt.Sprintf("%s %s: %s", r.Lock.Name, r.Verdict, r.Note()) })
 			if said := strings.Join(append(rows, got.Gaps...), "\n"); got.Outcome() != c.outcome || !strings.Contains(said, c.said) {
 				t.Errorf("%s, paired %v: %s, want %s and %q in\n%s", c.name, paired, got.Outcome(), c.outcome, c.said, said)
 			}

@@ -1,8 +1,10 @@
 package judge
 
 import (
+	"slices"
 	"testing"
 
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/synthetic"
 )
@@ -46,5 +48,12 @@ func TestQualityOf(t *testing.T) {
 	}
 	if q := QualityOf(run, []Decision{decideOn(t, run, "distributed, contended")}); q.Taken != 0 {
 		t.Errorf("a share of %v is taken where only servers took time", q.Taken)
+	}
+	run.Require = []result.Guarantee{result.Failover} // no lock was tested for it
+	run.Results = slices.DeleteFunc(run.Results, func(r *result.Result) bool { return r.Lock.Traits.Needs == "" })
+	for name, run := range map[string]*result.Run{"one lock": synthetic.Run(1, 12, 2, []int{8}, synthetic.Fast("a", 1e6)), "no lock with the guarantees": run} {
+		if q := QualityOf(run, Decisions(run)); q.Grade != Good || q.Rounds != 12 {
+			t.Errorf("%s: %+v, want good, with 12 rounds", name, q)
+		}
 	}
 }

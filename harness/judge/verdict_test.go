@@ -27,10 +27,7 @@ func TestSituations(t *testing.T) {
 		{4, []int{1}, "uncontended 1"},
 	} {
 		run := synthetic.Run(1, 1, c.cpus, c.workers, synthetic.Fast("a", 1e6))
-		var got []string
-		for _, s := range situations(Groups(run)[0]) {
-			got = append(got, fmt.Sprint(s.Name(), " ", s.Workers))
-		}
+		got := result.Each(situations(Groups(run)[0]), func(s Situation) string { return fmt.Sprint(s.Name(), " ", s.Workers) })
 		if strings.Join(got, ", ") != c.want {
 			t.Errorf("%d CPUs, workers %v: got %q, want %q", c.cpus, c.workers, got, c.want)
 		}
@@ -122,11 +119,7 @@ func TestMainSituations(t *testing.T) {
 	run.Results = append(run.Results, setHold(synthetic.Run(4, 1, 2, []int{2, 8}, synthetic.Fast("a", 1e6)), 100*time.Nanosecond, 90)...)
 	run.Results = append(run.Results, synthetic.Run(5, 1, 2, []int{1, 8}, synthetic.Model{Lock: synthetic.Served("q", harness.Redis, "redis"), Rate: synthetic.Constant(900)}).Results...)
 	names := func(ss []Situation) string {
-		var out []string
-		for _, s := range ss {
-			out = append(out, s.Name())
-		}
-		return strings.Join(out, "; ")
+		return strings.Join(result.Each(ss, Situation.Name), "; ")
 	}
 	first := MainSituations(Groups(run))
 	if got, want := names(first), "uncontended; one worker per CPU; more workers than CPUs; long hold, more workers than CPUs; mostly readers; distributed, uncontended; distributed, contended"; got != want {
