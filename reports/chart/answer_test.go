@@ -46,6 +46,17 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s names a control: %q", name, answers[name])
 		}
 	}
+	for _, r := range run.Results { // falling has an index of 94.7 %, which is printed as 95 %
+		if r.Slices, r.Workers = nil, []uint64{1000, 1000}; r.Lock.Name == "falling" {
+			r.Workers = []uint64{763, 1237}
+		}
+	}
+	if got := JainLocal.Draw(Groups(run)[0]).Answer; !strings.HasPrefix(got, "With 8 workers, yes: every lock") {
+		t.Errorf("fairness answers %q", got)
+	}
+	if got := extremes([]figure{{"a", 3}, {"b", 0}, {"c", 0}}, "the most", "the least", numfmt.Number); got != "a has the most (3), c has the least (0), the same as b" {
+		t.Errorf("got %q", got)
+	}
 }
 
 func TestWaitAnswerIsTrue(t *testing.T) {

@@ -27,20 +27,15 @@ type Group struct {
 type Cell = judge.Cell
 
 func Groups(run *result.Run) (out []*Group) {
-	for _, v := range judge.Groups(run) {
-		out = append(out, &Group{Group: v})
-	}
+	out = result.Each(judge.Groups(run), func(g *judge.Group) *Group { return &Group{Group: g} })
 	for _, g := range out {
 		g.Both = out
 	}
 	return out
 }
 
-func bare(gs []*Group) (out []*judge.Group) {
-	for _, g := range gs {
-		out = append(out, g.Group)
-	}
-	return out
+func bare(gs []*Group) []*judge.Group {
+	return result.Each(gs, func(g *Group) *judge.Group { return g.Group })
 }
 
 // has reports whether any lock of g has a figure of m.
@@ -102,7 +97,16 @@ func extremes(fs []figure, most, least string, format func(v float64) string) st
 		}
 		return fmt.Sprintf("%s, %s %s, %s (%s)", text, numfmt.Times(fs[0].v/end.v), least, end.name, format(end.v))
 	}
-	return fmt.Sprintf("%s, %s has %s (%s)", text, end.name, least, format(end.v))
+	return fmt.Sprintf("%s, %s has %s (%s)%s", text, end.name, least, format(end.v), end.like(fs))
+}
+
+// like names the other figures of fs that are equal to f, or returns "".
+func (f figure) like(fs []figure) string {
+	fs = slices.DeleteFunc(slices.Clone(fs), func(x figure) bool { return x.v != f.v || x.name == f.name })
+	if len(fs) == 0 {
+		return ""
+	}
+	return ", the same as " + numfmt.List(result.Each(fs, func(x figure) string { return x.name }), mostNames)
 }
 
 func (g *Group) unit(n int) string { return numfmt.Plural(n, "worker") }
@@ -222,18 +226,12 @@ type column struct {
 	text func(s *judge.Series, c *Cell) string
 }
 
-func metrics(ms ...*result.Metric) (out []column) {
-	for _, m := range ms {
-		out = append(out, median(m.Name, m))
-	}
-	return out
+func metrics(ms ...*result.Metric) []column {
+	return result.Each(ms, func(m *result.Metric) column { return median(m.Name, m) })
 }
 
-func inUnits(ms ...*result.Metric) (out []column) {
-	for _, m := range ms {
-		out = append(out, median(m.Unit, m))
-	}
-	return out
+func inUnits(ms ...*result.Metric) []column {
+	return result.Each(ms, func(m *result.Metric) column { return median(m.Unit, m) })
 }
 
 func median(title string, m *result.Metric) column {

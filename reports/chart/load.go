@@ -220,18 +220,16 @@ var loadQuantiles = []float64{0.99, 0.5, 0.999}
 
 // Answer names the saturation points.
 func (s *loadSweep) Answer() string {
-	var all []*loadedLock
-	for _, l := range s.Locks {
-		if l.HasSaturation && l.S.Lock.Status.Competes() {
-			all = append(all, l)
-		}
-	}
+	all := slices.DeleteFunc(slices.Clone(s.Locks), func(l *loadedLock) bool { return !l.S.Lock.Status.Competes() })
+	competing := len(all)
+	all = slices.DeleteFunc(all, func(l *loadedLock) bool { return !l.HasSaturation })
 	if len(all) == 0 {
 		return "Too few waits were timed at each load to quote p99, which the saturation point needs. More rounds or a longer --duration give more."
 	}
 	slices.SortStableFunc(all, func(a, b *loadedLock) int { return cmp.Compare(b.Saturation.UpTo, a.Saturation.UpTo) })
 	says := func(l *loadedLock) string { return fmt.Sprintf("%s; %s", l.at(), l.why()) }
 	best, worst := all[0], all[len(all)-1]
+	points := result.Each(all, func(l *loadedLock) figure { return figure{l.S.Lock.Name, float64(l.Saturation.UpTo)} })
 	text := ""
 	switch {
 	case len(all) == 1:
@@ -241,7 +239,11 @@ func (s *loadSweep) Answer() string {
 	case worst.Saturation.To == 0 || best.Saturation.From < worst.Saturation.To:
 		text = fmt.Sprintf("The saturation points do not differ significantly: %s has it at %s, %s at %s.", best.S.Lock.Name, says(best), worst.S.Lock.Name, says(worst))
 	default:
-		text = fmt.Sprintf("%s has the highest saturation point: %s. %s has the lowest: %s.", best.S.Lock.Name, says(best), worst.S.Lock.Name, says(worst))
+		text = fmt.Sprintf("%s has the highest saturation point%s: %s. %s has the lowest%s: %s.", best.S.Lock.Name, points[0].like(points), says(best),
+			worst.S.Lock.Name, points[len(points)-1].like(points), says(worst))
+	}
+	if n := competing - len(all); n > 0 {
+		text += fmt.Sprintf(" %d of %s %s too few timed waits for a saturation point.", n, numfmt.Plural(competing, "lock"), numfmt.Choose(n, "has", "have"))
 	}
 	if i := slices.IndexFunc(all, func(l *loadedLock) bool { return l.Saturation.Unsound }); i >= 0 {
 		text += fmt.Sprintf(" On this machine the unloaded p99 is noise of the machine, not of the lock (%s: %s), so the limit of ten times that is loose.",

@@ -39,19 +39,13 @@ type Table struct {
 }
 
 // Titles returns heads of columns without a metric.
-func Titles(texts ...string) (out []Heading) {
-	for _, t := range texts {
-		out = append(out, Heading{Text: t})
-	}
-	return out
+func Titles(texts ...string) []Heading {
+	return result.Each(texts, func(t string) Heading { return Heading{Text: t} })
 }
 
 // ByName returns the heads of columns of ms, under their names.
-func ByName(ms ...*result.Metric) (out []Heading) {
-	for _, m := range ms {
-		out = append(out, Heading{m.Name, m})
-	}
-	return out
+func ByName(ms ...*result.Metric) []Heading {
+	return result.Each(ms, func(m *result.Metric) Heading { return Heading{m.Name, m} })
 }
 
 // A Source names the figures and lines of a picture, for a reader who looks for a point's
@@ -110,9 +104,6 @@ func (s Source) end() string {
 }
 
 // Texts returns the texts of ps.
-func Texts(ps []Heading) (out []string) {
-	for _, p := range ps {
-		out = append(out, p.Text)
-	}
-	return out
+func Texts(ps []Heading) []string {
+	return result.Each(ps, func(p Heading) string { return p.Text })
 }

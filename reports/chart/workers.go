@@ -104,11 +104,8 @@ func overWorkers(ws []int) *draw.Lines {
 }
 
 // stopsAt returns the stops of an axis at numbers of workers.
-func stopsAt(ns []int) (out []draw.Stop) {
-	for _, n := range ns {
-		out = append(out, draw.Stop{At: float64(n), Label: strconv.Itoa(n)})
-	}
-	return out
+func stopsAt(ns []int) []draw.Stop {
+	return result.Each(ns, func(n int) draw.Stop { return draw.Stop{At: float64(n), Label: strconv.Itoa(n)} })
 }
 
 func beyondCPUs(cpus int) (from float64, text string) {
@@ -208,7 +205,7 @@ func jainAnswer(g *Group, m *result.Metric) string {
 	}
 	var names []string
 	for _, f := range all {
-		if f.v >= fair {
+		if math.Round(f.v) >= fair { // as it is printed
 			names = append(names, f.name)
 		}
 	}

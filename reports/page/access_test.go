@@ -64,6 +64,9 @@ func inaccessible(page string) (out []string) {
 		if strings.Count(t, "<th>")+strings.Count(t, "<th ") != strings.Count(t, "<th scope=") {
 			say("a heading of a table says not of what it is one: %.120s", t)
 		}
+		if strings.HasPrefix(t, `<table class="numbers"`) && strings.Contains(t, "<tr><td") {
+			say("a row has no heading: %.120s", t)
+		}
 	}
 	for _, want := range []string{`<html lang="en">`, `<main id="content"`, `class="skip" href="#content"`, `<nav aria-label="`, ":focus-visible", "prefers-color-scheme: dark", "@media print", ".scroll { overflow-x: auto; position: relative; }", "prefers-contrast", "forced-colors", `name="viewport"`} {
 		if !strings.Contains(page, want) {
@@ -184,6 +187,7 @@ func TestPageChecks(t *testing.T) {
 		{inaccessible, `aria-label="Chart: `, `tabindex="0" aria-label="Chart: `, "also where it does not scroll"},
 		{inaccessible, `aria-label="Chart: `, `data-label="`, "has no name"},
 		{inaccessible, `<th scope="col">`, "<th>", "says not of what"},
+		{inaccessible, `<tr><th scope="row">`, "<tr><td>", "a row has no heading"},
 		{inaccessible, "<summary>numbers", "<summary>figures", "has no table"},
 		{inaccessible, "fill:var(--ink)", "fill:var(--sage)", "text in a chart is in sage"},
 		{inaccessible, "<style>", "<style> a { transition: all 1s; }", "the style has transition"},

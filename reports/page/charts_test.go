@@ -140,7 +140,7 @@ func TestSaturations(t *testing.T) {
 			t.Errorf("the saturation point of %s is %+v, %v; want %v", l.S.Lock.Name, l.Saturation, l.HasSaturation, rate)
 		}
 	}
-	if got := chart.LoadLocal.Draw(g).Answer; !strings.HasPrefix(got, "greedy has the highest saturation point: 1M/s [") || !strings.Contains(got, "old has the lowest: 100k/s [") {
+	if got := chart.LoadLocal.Draw(g).Answer; !strings.HasPrefix(got, "greedy has the highest saturation point: 1M/s [") || !strings.Contains(got, "old has the lowest: 100k/s [") || !strings.Contains(got, " 1 of 4 locks has too few timed waits for") {
 		t.Errorf("the answer is %q", got)
 	}
 	for _, to := range []harness.Rate{0, 2e6} { // beyond all rates, and beyond the rate of greedy
@@ -152,6 +152,14 @@ func TestSaturations(t *testing.T) {
 		if got := s.Answer(); !strings.HasPrefix(got, "The saturation points do not differ significantly: greedy has it at 1M/s [") {
 			t.Errorf("the answer is %q", got)
 		}
+	}
+	for _, l := range s.Locks {
+		if l.Saturation.From = 5e6; l.S.Lock.Name == "fair" {
+			l.Saturation.UpTo = 1e6
+		}
+	}
+	if got := s.Answer(); !strings.HasPrefix(got, "fair has the highest saturation point, the same as greedy: ") {
+		t.Errorf("the answer is %q", got)
 	}
 }
 
@@ -170,10 +178,7 @@ func TestOpenLoopsRankNothing(t *testing.T) {
 			only.Results = append(only.Results, r)
 		}
 	}
-	var names []string
-	for _, f := range composeFigures(only) {
-		names = append(names, f.Name)
-	}
+	names := result.Each(composeFigures(only), func(f figure) string { return f.Name })
 	if want := []string{chart.LoadLocal.Name, chart.LoadRemote.Name}; !slices.Equal(names, want) {
 		t.Errorf("a run of open loops has the charts %q, want %q", names, want)
 	}
@@ -335,10 +340,7 @@ func TestRanking(t *testing.T) {
 		{odd, chart.RankingLocal, []string{"epsilon (historical) –", "beta chosen", "gamma –", "sync-mutex default", "delta –", "alpha not significantly slower"}},
 		{run, chart.RankingRemote, []string{"lost chosen", "queue –", "redsync best peer", "rueidis –", "poll –"}},
 	} {
-		var got []string
-		for _, row := range c.chart.Drawn(c.chart.Subject(chart.Groups(chart.Sanitize(c.run)))).Numbers.Rows {
-			got = append(got, row[0]+" "+row[len(row)-1])
-		}
+		got := result.Each(c.chart.Drawn(c.chart.Subject(chart.Groups(chart.Sanitize(c.run)))).Numbers.Rows, func(row []string) string { return row[0] + " " + row[len(row)-1] })
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: the locks stand in the order %q, want %q", c.chart.Name, got, c.want)
 		}

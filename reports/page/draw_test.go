@@ -47,10 +47,7 @@ func TestAxes(t *testing.T) {
 		}
 	}
 	// Labels of crowded worker counts must not touch. The first and last stay.
-	var stops []draw.Stop
-	for _, n := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16} {
-		stops = append(stops, draw.Stop{At: float64(n), Label: strconv.Itoa(n)})
-	}
+	stops := result.Each([]int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 15, 16}, func(n int) draw.Stop { return draw.Stop{At: float64(n), Label: strconv.Itoa(n)} })
 	ticks := draw.StopTicks(stops, draw.Logarithm)
 	if ticks[0].Label != "1" || ticks[len(ticks)-1].Label != "16" || ticks[len(ticks)-2].Label != "" {
 		t.Errorf("labels are %v", ticks)

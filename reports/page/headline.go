@@ -64,7 +64,7 @@ func sentenceOn(ds []judge.Decision, remote bool) (out []fragment) {
 		add("; no recommendation " + whenAll(open))
 	}
 	if remote {
-		out = append(out, weaker(ds)...)
+		out = append(out, weaker(ds, len(first))...)
 	}
 	add(". ")
 	return out
@@ -85,22 +85,24 @@ func remark(ds []judge.Decision) string {
 	return text + ")"
 }
 
-// weaker names the lock that gives up the least for more speed, under the most contention.
-func weaker(ds []judge.Decision) []fragment {
+// weaker names the lock that gives up the least for more speed, under the most contention, and
+// the situations in which it is faster, if these are not all.
+func weaker(ds []judge.Decision, all int) []fragment {
 	for _, d := range slices.Backward(ds) {
 		if slices.ContainsFunc(ds, func(strong judge.Decision) bool { return strong.Over == "" && strong.Use == d.Over }) {
-			return []fragment{{Text: "; or, if " + d.Class.Where + ", the faster "}, {d.Use, true}}
+			text := "; or"
+			faster := slices.DeleteFunc(slices.Clone(ds), func(x judge.Decision) bool { return x.Over == "" || x.Use != d.Use })
+			if len(faster) < all {
+				text += " " + whenAll(faster)
+			}
+			return []fragment{{Text: text + ", if " + d.Class.Where + ", the faster "}, {d.Use, true}}
 		}
 	}
 	return nil
 }
 
 func whenAll(ds []judge.Decision) string {
-	var out []string
-	for _, d := range ds {
-		out = append(out, when(d.Situation))
-	}
-	return numfmt.List(out, len(out))
+	return numfmt.List(result.Each(ds, func(d judge.Decision) string { return when(d.Situation) }), len(ds))
 }
 
 // degreeWords describe each degree of contention: as a sentence, the same if other

@@ -39,7 +39,7 @@ func TestHeadline(t *testing.T) {
 		{"a faster lock", 10, []synthetic.Model{mutex, blocking("b", 2e6)}, "Inside one process use b (among the fastest)."},
 		{"it depends", 10, []synthetic.Model{mutex, crossing},
 			"Inside one process use sync-mutex without contention and with one worker per CPU; crossing with more workers than CPUs (among the fastest; unfair, its waiters poll)."},
-		{"too few rounds", 3, []synthetic.Model{mutex, blocking("b", 2e6)}, "Inside one process: no recommendation: 3 of 6 rounds."},
+		{"too few rounds", 3, []synthetic.Model{mutex, blocking("b", 2e6)}, "Inside one process: no recommendation: 3 rounds, 6 needed."},
 		{"one lock", 10, []synthetic.Model{blocking("b", 2e6)}, "Inside one process: no recommendation: only b was measured."},
 		{"without the default", 10, []synthetic.Model{blocking("b", 2e6), blocking("c", 1e6)},
 			"Inside one process: no recommendation: sync-mutex was not measured; of 2 locks b is the fastest."},
@@ -77,6 +77,14 @@ func TestHeadlineOnClasses(t *testing.T) {
 	}
 	if text := rows[0].Tolerates; !slices.ContainsFunc(text, func(x sign) bool { return x.Text == "failover (200 tries)" && x.Mark == "✓" }) {
 		t.Errorf("tolerates %+v, want the number of tries", text)
+	}
+	for _, r := range run.Results {
+		if r.Workload.Workers > 1 && r.Lock.Name != "safe" {
+			r.Elapsed *= 10
+		}
+	}
+	if got := headlineOf(run); !strings.Contains(got, "; or without contention, if ") {
+		t.Errorf("got %q, but quick is slower under contention", got)
 	}
 	for _, r := range run.Results {
 		r.Warnings = []machine.Warning{{Kind: "steal"}}
@@ -181,7 +189,7 @@ func TestTableText(t *testing.T) {
 		{"faster and slower", 12, []synthetic.Model{mutex, synthetic.Fast("fast", 2e6), synthetic.Fast("slow", 2.5e5)},
 			[]string{"fast", "*", "slow", "M/s", "fast is ", "slow is 0.25x", "2 of 2 differences with sync-mutex are significant with 8 workers.", "n = 12 rounds (each lock in 12 to 24 blocks; far slower ones in fewer)."}},
 		{"the same", 12, []synthetic.Model{mutex, same}, []string{"=", "No lock differs significantly from sync-mutex with 8 workers."}},
-		{"noise", 12, []synthetic.Model{mutex, noisy}, []string{"No lock differs significantly from sync-mutex with 8 workers."}},
+		{"noise", 12, []synthetic.Model{mutex, noisy, synthetic.Fast("slow", 2.5e5)}, []string{"1 of 2 differences with sync-mutex is significant with 8 workers."}},
 		{"the recommended lock is not the fastest", 12, []synthetic.Model{mutex, synthetic.Fast("fast", 2e6), gentle, synthetic.Fast("slow", 2.5e5)},
 			[]string{"gentle is 2", "slow is 0.25x", "3 of 3 differences"}},
 		{"three rounds", 3, []synthetic.Model{mutex, same}, []string{"n=3", "n = 3 rounds"}},
@@ -193,6 +201,9 @@ func TestTableText(t *testing.T) {
 			r.Blocks = &result.Blocks{Elapsed: []int64{1, int64(len(r.Lock.Name) - 4)}}
 		}
 		for form, text := range formsOf(t, run) {
+			if c.rounds < stat.MinRounds && strings.Contains(text, "differs significantly") {
+				t.Errorf("%s: the %s judges %d rounds", c.name, form, c.rounds)
+			}
 			text = numfmt.Plain(strings.NewReplacer("\\", "", "&#43;", "+").Replace(strings.Join(strings.Fields(text), " ")))
 			for _, want := range c.want {
 				if !strings.Contains(text, want) {

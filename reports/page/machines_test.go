@@ -19,10 +19,7 @@ import (
 var machineRuns = []string{"../testdata/machines/one-processor", "../testdata/machines/two-processors"}
 
 func loadMachines(folders ...string) []chart.Machine {
-	var runs []*result.Run
-	for _, f := range folders {
-		runs = append(runs, must(result.Load(f)))
-	}
+	runs := result.Each(folders, func(f string) *result.Run { return must(result.Load(f)) })
 	return nameMachines(runs, folders)
 }
 
@@ -39,14 +36,7 @@ func TestMachineNames(t *testing.T) {
 		{[]string{"a", "a"}, []string{"x/run", "y/run"}, []string{"x/run", "y/run"}},
 		{[]string{"a", "a"}, []string{"run", "run"}, []string{"run (1)", "run (2)"}},
 	} {
-		var runs []*result.Run
-		for _, h := range c.hosts {
-			runs = append(runs, host(h))
-		}
-		var got []string
-		for _, m := range nameMachines(runs, c.folders) {
-			got = append(got, m.Name)
-		}
+		got := result.Each(nameMachines(result.Each(c.hosts, host), c.folders), func(m chart.Machine) string { return m.Name })
 		if !slices.Equal(got, c.want) {
 			t.Errorf("hosts %q in %q are called %q, want %q", c.hosts, c.folders, got, c.want)
 		}

@@ -164,11 +164,7 @@ func versions(run *result.Run, modules bool) (out []fact) {
 }
 
 func command(run *result.Run) string {
-	var words []string
-	for _, w := range run.Manifest.Command {
-		words = append(words, quote(w))
-	}
-	return strings.Join(words, " ")
+	return strings.Join(result.Each(run.Manifest.Command, quote), " ")
 }
 
 func quote(w string) string {

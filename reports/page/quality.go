@@ -20,6 +20,7 @@ import (
 type quality struct {
 	judge.Quality
 	Power       judge.Power
+	Broken      bool       // every lock broke a promise
 	Partial     string     // the reason why the run is incomplete, or ""
 	Warnings    []*warning // one for each kind, sorted by effect on the verdict
 	Skipped     []string   // the locks that were not measured, with the reason
@@ -64,7 +65,7 @@ func skips(ss []result.Skip) (out []string) {
 }
 
 func assess(run *result.Run, ds []judge.Decision) quality {
-	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Partial: partial(run), Skipped: skips(run.Manifest.Skipped), NotMeasured: len(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
+	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Broken: len(judge.Violations(run)) > 0 && len(judge.Groups(run)) == 0, Partial: partial(run), Skipped: skips(run.Manifest.Skipped), NotMeasured: len(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
 	decided := make(map[*result.Result][]judge.Situation)
 	for _, d := range ds {
 		for _, r := range d.Situation.Results() {
@@ -147,7 +148,10 @@ func (q quality) Good() bool {
 
 func (q quality) headline(ds []judge.Decision) []fragment {
 	out := headline(ds, q.Grade == judge.Poor)
-	if len(out) > 0 && q.Grade == judge.Poor {
+	switch {
+	case q.Broken:
+		out = []fragment{{Text: "Every lock broke a promise in this run, so none has a speed."}}
+	case len(out) > 0 && q.Grade == judge.Poor:
 		out = append([]fragment{{Text: "Provisional, because the run quality is poor: "}}, out...)
 	}
 	return out
@@ -160,6 +164,7 @@ func (q quality) Headline() string {
 		text = "Run quality"
 	}
 	var parts phrases
+	parts.add(q.Results == 0, "no results to compare")
 	parts.add(q.Results > 0, "%d of %s disturbed", q.Disturbed, numfmt.Plural(q.Results, "result"))
 	parts.add(q.Power.Large > 0, "%d of %s of 25 %% or more significant", q.Power.Significant, numfmt.Plural(q.Power.Large, "difference"))
 	parts.add(q.Taken > 0, "%s of the CPUs taken by others", numfmt.Percent(100*q.Taken))

@@ -92,8 +92,12 @@ func (full) Write([]byte) (int, error) { return 0, errFull }
 
 func TestQuality(t *testing.T) {
 	run := synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.Fast("a", 1e6))
-	if q := assess(run, nil); !q.Good() {
+	if q := assess(run, nil); !q.Good() || q.Broken {
 		t.Errorf("a clean run: got %+v", q)
+	}
+	wrong := synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), breaking))
+	if text := textOf(t, Report(wrong)); !strings.Contains(text, "Every lock broke a promise in this run, so none has a speed.") {
+		t.Errorf("a run without a correct lock:\n%s", text)
 	}
 	for i, r := range run.Results {
 		r.Warnings = []machine.Warning{{Kind: "steal", Text: fmt.Sprintf("steal is %d.5 %%", i), Remedy: "use bare metal"}}
@@ -117,7 +121,7 @@ func TestQuality(t *testing.T) {
 	if want := "Partial run: it ended in round 3 of 3, after 5 results."; q.Partial != want {
 		t.Errorf("got %q, want %q", q.Partial, want)
 	}
-	if want := "Run quality: 3 locks not measured, 1 line of the file damaged. Most useful remedy: Use bare metal."; q.Headline() != want {
+	if want := "Run quality: no results to compare, 3 locks not measured, 1 line of the file damaged. Most useful remedy: Use bare metal."; q.Headline() != want {
 		t.Errorf("got %q, want %q", q.Headline(), want)
 	}
 	for _, want := range []string{"Partial run", "no Java", "cut short", "Use bare metal"} {
@@ -137,8 +141,8 @@ func TestBriefPage(t *testing.T) {
 	if charts < 2 || charts > 15 || words > 6000 || strings.Count(whole, "<svg") <= charts {
 		t.Errorf("%d charts, %d words", charts, words)
 	}
-	if !strings.Contains(page, `class="lead"`) || !strings.Contains(page, `class="compared numbers"`) {
-		t.Error("the page lacks the headline or the table")
+	if !strings.Contains(page, `class="lead"`) || !strings.Contains(page, `class="compared numbers"`) || !strings.Contains(page, "All charts, tables, warnings,") {
+		t.Error("the page lacks the headline, the table or the link to the other warnings")
 	}
 	has := func(page, id string) bool { return strings.Contains(page, ` id="`+id+`"`) }
 	links := 0

@@ -25,11 +25,8 @@ import (
 
 var svgRE = regexp.MustCompile(`(?s)<svg.*?</svg>`)
 
-func posterNames(run *result.Run) (names []string) {
-	for _, p := range Posters(run) {
-		names = append(names, p.Name)
-	}
-	return names
+func posterNames(run *result.Run) []string {
+	return result.Each(Posters(run), func(p draw.Poster) string { return p.Name })
 }
 
 func TestFindingCharts(t *testing.T) {
@@ -146,11 +143,8 @@ func cellOf(median, spread float64) result.Cell {
 	return result.Cell{Median: median, Lo: median * (1 - spread), Hi: median * (1 + spread), N: 5}
 }
 
-func columns(unit string, names ...string) (cs []result.Column) {
-	for _, n := range names {
-		cs = append(cs, result.Column{Name: n, Unit: unit, Plot: true})
-	}
-	return cs
+func columns(unit string, names ...string) []result.Column {
+	return result.Each(names, func(n string) result.Column { return result.Column{Name: n, Unit: unit, Plot: true} })
 }
 
 // field returns a table of the time between any two of n CPUs in two sockets, with caches
@@ -270,10 +264,7 @@ func TestOneUnit(t *testing.T) {
 		table.Rows = append(table.Rows, result.Row{Label: fmt.Sprint(i), X: float64(i + 1), Cells: slices.Repeat([]result.Cell{cellOf(7, 0.1)}, 3)})
 	}
 	for _, table.Chart = range []result.ChartKind{result.Bars, result.Lines} {
-		var texts []string
-		for _, l := range labelsOf(t, pictureOf(table)) {
-			texts = append(texts, l.text)
-		}
+		texts := result.Each(labelsOf(t, pictureOf(table)), func(l label) string { return l.text })
 		if all := strings.Join(texts, "|"); !strings.Contains(all, "two") || strings.Contains(all, "share") {
 			t.Errorf("%s: the texts are %q", table.Chart, texts)
 		}

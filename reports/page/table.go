@@ -221,7 +221,7 @@ func tableSentences(t judge.Table, use string) (out []string) {
 	var significant []judge.Entry
 	compared := 0
 	for _, r := range t.Rows {
-		if ratio := r.Ratios[t.Detail]; ratio != nil && r.Lock != t.Baseline {
+		if ratio := r.Ratios[t.Detail]; ratio != nil && r.Lock != t.Baseline && ratio.Reading != judge.TooFew {
 			compared++
 			if ratio.Reading.Significant() {
 				significant = append(significant, r)
@@ -243,7 +243,7 @@ func tableSentences(t judge.Table, use string) (out []string) {
 	}
 	out = slices.Compact(out)
 	if compared > 1 {
-		out = append(out, fmt.Sprintf("%d of %s with %s are significant%s.", len(significant), numfmt.Plural(compared, "difference"), t.Baseline, with))
+		out = append(out, fmt.Sprintf("%d of %s with %s %s significant%s.", len(significant), numfmt.Plural(compared, "difference"), t.Baseline, numfmt.Choose(len(significant), "is", "are"), with))
 	}
 	return out
 }

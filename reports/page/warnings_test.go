@@ -95,10 +95,7 @@ func TestWarningsInOrder(t *testing.T) {
 	run.Results = append(run.Results, aside.Results...)
 	run.Manifest.Warnings = []machine.Warning{{Kind: "guest", Text: "a guest"}}
 	q := assess(run, judge.Decisions(run))
-	var kinds []string
-	for _, w := range q.Warnings {
-		kinds = append(kinds, w.Kind)
-	}
+	kinds := result.Each(q.Warnings, func(w *warning) string { return w.Kind })
 	if want := []string{"weak", "strong", "harmless", "guest", "apart"}; !slices.Equal(kinds, want) {
 		t.Fatalf("got the kinds %v, want %v", kinds, want)
 	}
