@@ -120,9 +120,6 @@ func viewHandoff(t *ticket, obstacle func(line []recipe.Place, i int) int, alone
 		if err != nil {
 			return view{}, fmt.Errorf("zklock: watch %s/%s: %w", t.q.path, ahead.Name, err)
 		}
-		if t.session != c.now().session {
-			return view{gone: true}, nil // the watch belongs to the next session
-		}
 		gives := ahead.Kind != readKind
 		t.forecast(gives && t.behind(w) && ahead.Name == plainName(ahead.Kind, line[i].Number-1))
 		return view{wake: w.wake, ticket: w, gives: gives}, nil

@@ -89,6 +89,23 @@ func sessionChanges(t *testing.T, s *stage) {
 	unlock(t, acquire(t, other))
 }
 
+// sessionChangesLate: the session ends between a waiter's look and its watch on the ticket ahead.
+// It queues again at once, not when that ticket is gone.
+func sessionChangesLate(t *testing.T, s *stage) {
+	p := newProxy(t, s.at)
+	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 3 * time.Second})
+	held, first, changed := acquire(t, s.taker(t)), behind(t.Context(), s.taker(t)), make(chan bool)
+	zklock.StallOnce(c, zklock.BeforeWatch, func() {
+		defer close(changed)
+		old := zklock.SessionID(c)
+		changeSession(t, p, c, func() bool { return s.owned(t, old) == 0 })
+	})
+	second := behind(t.Context(), f)
+	<-changed
+	eventually(t, "it has a ticket", func() bool { return s.owned(t, zklock.SessionID(c)) > 0 })
+	handOver(t, held, first, second)
+}
+
 // forbid permits everything else on the nodes of the lock.
 func (s *stage) forbid(t *testing.T, forbidden int32) {
 	for _, n := range s.nodes(t) {

@@ -147,6 +147,7 @@ var hazards = []struct {
 	{"client shut down while no server answers", shutDownSilent},
 	{"nodes made again", madeAgain},
 	{"session changes under a new ticket", sessionChanges},
+	{"session changes before the watch", sessionChangesLate},
 	{"deletions refused for a while", deletionsRefused},
 	{"faults and cancelled waits", func(t *testing.T, s *stage) {
 		disturbClients(t, s, func(c *zklock.Client, _ int) []taker { return []taker{s.open(c, s.path)} })

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	locks "locklab/lock"
 	"locklab/zklock"
 	"locklab/zklock/lab"
 )
@@ -21,7 +20,6 @@ func TestRW(t *testing.T) {
 		{"downgrade after the write is lost", rwDowngradeLost},
 		{"downgrade while the write ends", rwDowngradeEnds},
 		{"name taken before the look", rwTakenBeforeLook},
-		{"session changes before the watch", rwSessionChanges},
 	})
 }
 
@@ -257,28 +255,6 @@ func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
 func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
 	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
 	takenBeforeLook(t, see, c, c.RWMutex(path, zklock.Options{}).Lock, newRW(t, at, path).Lock, newRW(t, at, path).Lock)
-}
-
-// rwSessionChanges: before the watch on the writer ahead the session ends: it queues again.
-func rwSessionChanges(t *testing.T, at harness.Endpoint) {
-	see, path, p := raw(t, at), newPath(), newProxy(t, at)
-	a := newRW(t, at, path)
-	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
-	head := acquire(t, a.Lock)
-	changed := make(chan bool)
-	zklock.StallOnce(c, zklock.BeforeWatch, func() {
-		defer close(changed)
-		changeSession(t, p, c, func() bool { return len(queue(t, see, path)) == 1 })
-	})
-	ctx := zklock.WithTrace(t.Context(), &zklock.Trace{Woken: func(i locks.WokenInfo) {
-		if i.Why == locks.WakeDoubt {
-			t.Error("it began to wait without a ticket")
-		}
-	}})
-	waits := behind(ctx, c.RWMutex(path, zklock.Options{}).Lock)
-	<-changed
-	awaitQueue(t, see, path, 2)
-	handOver(t, head, waits)
 }
 
 // changeSession ends the session of c, expired when gone returns true, and waits for the next.

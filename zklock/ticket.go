@@ -155,6 +155,9 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 			return l, t.q.c.grant(l, t)
 		case try:
 			return nil, busy(t.q.name)
+		case t.session != t.q.c.now().session:
+			v = view{} // the watch belongs to the next session, and the ticket is gone
+			continue
 		}
 		if v, err = t.wait(ctx, v); err != nil {
 			return nil, err
