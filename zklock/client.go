@@ -41,7 +41,7 @@ type ClientOptions struct {
 	TLS                *tls.Config // nil for plain TCP; see Connections in the package's documentation
 
 	// Name is in the data of this client's tickets, for people and for Holders: 256 bytes at
-	// most, no control characters. The ticket of a Semaphore's holder loses it when others wait.
+	// most, no control characters.
 	Name string
 
 	// ACL applies to the nodes that this client makes. nil allows the same credentials, or all.

@@ -134,8 +134,6 @@ var Marker = string(tag{"another", "a test"}.data())
 
 func Node(l *Lease) string { return l.q.path + "/" + l.node }
 
-var HeldMark = heldMark
-
 // Relax delays the ticket guards of an unused c to a third of the session timeout.
 func Relax(c *Client) *Client { c.guardMost = time.Hour; return c }
 

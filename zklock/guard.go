@@ -1,7 +1,6 @@
 package zklock
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -159,7 +158,7 @@ func (c *Client) lose(l *Lease, cause error) {
 type ticketWatch struct {
 	wake   <-chan zk.Event
 	sealed bool   // when the watch was set, only its owner could write to it and had not
-	held   bool   // it is marked as a permit's holder's, see [heldMark]
+	held   bool   // it was written to, as by a permit's holder
 	czxid  uint64 // of the ticket
 	cuts   int    // of the client, before the watch was set
 
@@ -228,7 +227,7 @@ func (c *Client) watchTicket(path string) (*ticketWatch, error) {
 	w := &ticketWatch{
 		wake:   wake,
 		sealed: known && stat.Version == 0,
-		held:   bytes.Equal(data, heldMark),
+		held:   stat.Version > 0,
 		czxid:  uint64(stat.Czxid),
 		cuts:   cuts,
 		taken:  make(chan struct{}),

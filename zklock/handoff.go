@@ -165,6 +165,8 @@ func removeHandoff(t *ticket) error {
 		if err = t.removeNode(); err == nil {
 			c.unseal()
 		}
+	case !transient(err) && !errors.Is(err, zk.ErrNoNode): // such as a quota that is exceeded
+		err = t.removeNode()
 	}
 	return err
 }

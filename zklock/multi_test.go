@@ -170,7 +170,8 @@ func semaphoreFewerPermits(t *testing.T, at harness.Endpoint) {
 	unlock(t, acquire(t, m.Lock)) // makes the parents
 	var holders []string
 	for range 4 {
-		holders = append(holders, createNode(t, see, path+"/permit-", zklock.HeldMark, zk.FlagEphemeralSequential))
+		holders = append(holders, createNode(t, see, path+"/permit-", nil, zk.FlagEphemeralSequential))
+		setData(t, see, holders[len(holders)-1], nil)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	given, waits := begins(ctx, m.Lock), begins(t.Context(), m.Lock)

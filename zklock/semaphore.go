@@ -46,16 +46,13 @@ func (s *Semaphore) TryLock(ctx context.Context) (*Lease, error) {
 
 const permitKind = "permit-"
 
-// heldMark is a holder's message in its ticket for the waiter behind.
-var heldMark = []byte("held")
-
 // permitQueue is the queue of [recipe.Fair] in which the first k tickets have a permit each.
 //
 //  1. Create a ticket, an EPHEMERAL_SEQUENTIAL node.
 //  2. List the tickets. The owners of the first k hold a permit. A client that finds this and a
-//     ticket behind writes "held" into its own ticket.
+//     ticket behind writes the data of its own ticket again, which changes its version.
 //  3. The first waiter, whose ticket is the k+1st, lists with a watch on the list. Any other
-//     watches the ticket just ahead. If that is gone already, or contains "held", it also lists
+//     watches the ticket just ahead. If that is gone already, or was written to, it also lists
 //     with a watch on the list.
 //  4. When the watch fires, go to 2.
 //
@@ -125,11 +122,12 @@ func (t *ticket) listPermits() (v view, line []recipe.Place, err error) {
 	return v, places(names, t.p.kind), nil
 }
 
-// markHeld marks the ticket at path as a holder's for the waiter behind, or else it is gone.
+// markHeld marks the ticket at path as a holder's for the waiter behind, or else it is gone. The
+// data stays the same: a quota would refuse more.
 func (c *Client) markHeld(path string) {
 	var again pause
 	for {
-		_, err := c.conn.Set(path, heldMark, -1)
+		_, err := c.conn.Set(path, c.tag.nameData(), -1)
 		if !transient(err) || again.wait(c.open, c) != nil {
 			return
 		}

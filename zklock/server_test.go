@@ -159,6 +159,29 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// TestQuota: if the servers refuse more data, a release succeeds at once, and no waiter stays
+// behind a free permit.
+func TestQuota(t *testing.T) {
+	t.Parallel()
+	at := startServer(t, backend.EnsembleOptions{Config: "enforceQuota=true"})
+	see, c, path := raw(t, at), dial(t, at, zklock.ClientOptions{}), "/limited"
+	m, s := newMutex(t, at, path+"/mutex"), c.Semaphore(path+"/semaphore", 2, zklock.Options{})
+	held, one, two := lock(t, m), acquire(t, s.Lock), acquire(t, s.Lock)
+	next, first, second := behind(t.Context(), m.Lock), behind(t.Context(), s.Lock), behind(t.Context(), s.Lock)
+	createNode(t, see, "/zookeeper/quota"+path, nil, 0)
+	createNode(t, see, "/zookeeper/quota"+path+"/zookeeper_stats", []byte("count=10,bytes=500"), 0)
+	createNode(t, see, "/zookeeper/quota"+path+"/zookeeper_limits", []byte("count=-1,bytes=-1;byteHardLimit=1;countHardLimit=-1"), 0)
+	if _, err := see.Set(path, []byte("more"), -1); err == nil {
+		t.Fatal("the test shows nothing: there is no quota")
+	}
+	handOver(t, held, next)
+	unlock(t, one)
+	unlock(t, two)
+	for _, l := range []*zklock.Lease{awaitLease(t, first), awaitLease(t, second)} {
+		unlock(t, l)
+	}
+}
+
 // TestMain runs more tests in parallel than there are processors: most of them wait.
 func TestMain(m *testing.M) {
 	locktest.Parallel(1 + max(2, runtime.GOMAXPROCS(0)))
