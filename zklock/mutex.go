@@ -201,7 +201,7 @@ func (c *Client) Reentrant(path string, o Options) *Reentrant {
 // Owner returns a new owner, which may take the lock again while it holds it: for a goroutine,
 // for a request if it is passed on in the context, or for all goroutines of a client.
 func (m *Reentrant) Owner() *Owner {
-	return newOwner(&m.queue, func() *ticket { return newTicket(&m.queue, fairQueue) })
+	return newOwner(&m.queue, func() (*ticket, error) { return newTicket(&m.queue, fairQueue), nil })
 }
 
 // The errors of this package, which wrap the library's unchanged, such as zk.ErrNoAuth.

@@ -14,8 +14,8 @@ import (
 // that one gives up, another queues at the end. See [Reentrant.Owner].
 type Owner struct {
 	q      *queue
-	ticket func() *ticket // makes the next place in the queue
-	turn   chan struct{}  // empty while one of the goroutines queues
+	ticket func() (*ticket, error) // makes the next place in the queue
+	turn   chan struct{}           // empty while one of the goroutines queues
 
 	mu  sync.Mutex
 	now *possession // nil if it does not hold the lock
@@ -28,7 +28,7 @@ type possession struct {
 	lent  atomic.Bool     // another ticket may hold the lock by the outer lease's
 }
 
-func newOwner(q *queue, ticket func() *ticket) *Owner {
+func newOwner(q *queue, ticket func() (*ticket, error)) *Owner {
 	o := &Owner{q: q, ticket: ticket, turn: make(chan struct{}, 1)}
 	o.turn <- struct{}{}
 	return o
@@ -93,7 +93,11 @@ func (o *Owner) take(ctx context.Context, try bool) (*Lease, error) {
 	if l, err := o.again(); l != nil || err != nil {
 		return l, err
 	}
-	n, t := &possession{owner: o, holds: make(map[*Lease]bool)}, o.ticket()
+	t, err := o.ticket()
+	if err != nil {
+		return nil, err
+	}
+	n := &possession{owner: o, holds: make(map[*Lease]bool)}
 	t.queued, t.lent = queued, n.lent.Load
 	if n.outer, err = o.q.await(ctx, func() (*Lease, error) { return t.lock(ctx, try) }); err != nil {
 		return nil, err
@@ -156,8 +160,6 @@ func (n *possession) leave(l *Lease) (held bool, err error) {
 	if !last {
 		return n.outer.Err() == nil, nil
 	}
-	if err := n.outer.release(); err != nil { // also ends l, for the same reason
-		return false, err
-	}
-	return true, nil
+	err = n.outer.release() // an error also ends l, for the same reason
+	return err == nil, err
 }

@@ -132,35 +132,31 @@ type RWMutexOwner struct{ w, r *Owner }
 
 // Owner returns a new owner of m.
 func (m *RWMutex) Owner() *RWMutexOwner {
-	w := newOwner(&m.queue, func() *ticket {
+	o := new(RWMutexOwner)
+	o.w = newOwner(&m.queue, func() (*ticket, error) {
+		if o.r.Count() > 0 {
+			return nil, fmt.Errorf("%w: %s", ErrUpgrade, m.path)
+		}
 		t := newTicket(&m.queue, m.write)
 		t.unnamed = true // a writer that reads on deletes its ticket; with a unique name that is one request
-		return t
+		return t, nil
 	})
-	return &RWMutexOwner{w, newOwner(&m.queue, func() *ticket {
-		if n := w.possession(true); n != nil {
-			return newTicket(&m.queue, n.downgrade())
+	o.r = newOwner(&m.queue, func() (*ticket, error) {
+		if n := o.w.possession(true); n != nil {
+			return newTicket(&m.queue, n.downgrade()), nil
 		}
-		return newTicket(&m.queue, m.read)
-	})}
+		return newTicket(&m.queue, m.read), nil
+	})
+	return o
 }
 
 // Lock takes the lock as a writer, see [Owner.Lock]. The error wraps ErrUpgrade if the owner
 // only reads.
-func (o *RWMutexOwner) Lock(ctx context.Context) (*Lease, error) { return o.lock(ctx, false) }
+func (o *RWMutexOwner) Lock(ctx context.Context) (*Lease, error) { return o.w.Lock(ctx) }
 
 // TryLock is Lock without waiting. The error wraps ErrNotAcquired if another holds the lock or
 // waits for it.
-func (o *RWMutexOwner) TryLock(ctx context.Context) (*Lease, error) { return o.lock(ctx, true) }
-
-func (o *RWMutexOwner) lock(ctx context.Context, try bool) (*Lease, error) {
-	return o.w.q.acquire(ctx, func(ctx context.Context) (*Lease, error) {
-		if o.r.Count() > 0 && o.w.possession(false) == nil {
-			return nil, fmt.Errorf("%w: %s", ErrUpgrade, o.w.q.path)
-		}
-		return o.w.take(ctx, try)
-	})
-}
+func (o *RWMutexOwner) TryLock(ctx context.Context) (*Lease, error) { return o.w.TryLock(ctx) }
 
 // RLock takes the lock as a reader, without a request if the owner is one. A writer needs one
 // request, keeps all others out, and passes its token on.

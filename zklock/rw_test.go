@@ -235,7 +235,11 @@ func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	other := acquire(t, b.Lock)
 	p.Refuse(false)
 	read := behind(t.Context(), o.RLock) // queues like any other
-	handOver(t, other, read)
+	expectWaiting(t, read)
+	unlock(t, other)
+	r := awaitLease(t, read)
+	expectError(t, lockError(t.Context(), o.Lock), zklock.ErrLost) // not ErrUpgrade: it still has a lost write
+	unlock(t, r)
 	expectLost(t, w)
 }
 
