@@ -102,9 +102,9 @@ func TestWaitDisturbed(t *testing.T) {
 		return c
 	}
 	for range 100 { // select is random
-		own := &ticket{q: &queue{c: &Client{lifetime: lifetime{open: t.Context()}}}, ticketWait: ticketWait{own: fired(zk.EventNodeDeleted)}}
+		own := &ticket{czxid: 1, q: &queue{c: &Client{lifetime: lifetime{open: t.Context()}}}, ticketWait: ticketWait{own: fired(zk.EventNodeDeleted)}}
 		w := &ticketWatch{wake: fired(zk.EventNodeDataChanged), sealed: true, taken: make(chan struct{})}
-		v, err := own.wait(context.Background(), view{wake: w.wake, ticket: w})
+		v, err := own.wait(context.Background(), view{wake: w.wake, ticket: w, gives: true})
 		if v != (view{}) || err != nil {
 			t.Fatalf("wait = %v, %v, want a look", v, err)
 		}
