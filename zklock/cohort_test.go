@@ -121,8 +121,7 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 		expectError(t, lockError(t.Context(), k.TryLock), zklock.ErrNotAcquired)
 	}
 	expectEqual(t, "TryLock behind one's own client costs", counts(c).Sub(before), harness.Counts{})
-	next := inLine(t, t.Context(), k, 1)
-	handOver(t, held, next) // TryLock took it
+	handOver(t, held, inLine(t, t.Context(), k, 1)) // TryLock took it
 	expectError(t, lockError(within(t, 0), k.TryLock), context.DeadlineExceeded)
 	held = acquire(t, other.Lock) // the refused one has left nothing
 	unlock(t, held)

@@ -71,9 +71,7 @@ func sharedEvent(t *testing.T, at harness.Endpoint) {
 	cancel()
 	expectError(t, (<-first).err, context.Canceled)
 	expectWaiting(t, second) // it was woken, and watches the holder now
-	expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() {
-		handOver(t, head, second)
-	}, d)
+	expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() { handOver(t, head, second) }, d)
 }
 
 // checkForeignTicket: the holder's own node is closed to it. It deletes the node, and stops sealing.
@@ -81,9 +79,7 @@ func checkForeignTicket(t *testing.T, at harness.Endpoint) {
 	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
 	zklock.Estrange(c)
 	m := c.Mutex(newPath(), zklock.Options{})
-	head := lock(t, m)
-	next := waiting(t, t.Context(), m, see, 2)
-	handOver(t, head, next)
+	handOver(t, lock(t, m), waiting(t, t.Context(), m, see, 2))
 	if zklock.Sealed(c) {
 		t.Error("the client still seals its tickets")
 	}

@@ -161,9 +161,7 @@ func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
 		unlock(t, l)
 	}
 	recreateNode(t, see, path, numberOf(t, l))
-	head := lockAs(t, newMutex(t, at, path), name(l))
-	next := waiting(t, t.Context(), m, see, 2)
-	handOver(t, head, next)
+	handOver(t, lockAs(t, newMutex(t, at, path), name(l)), waiting(t, t.Context(), m, see, 2))
 }
 
 // TestOlderData: after servers return with older data, a client's last turn proves nothing.

@@ -74,8 +74,7 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	if got := counts(c).Sub(start).Requests; got > 3*waiters {
 		t.Errorf("%d waiters that gave up cost %d requests, want at most %d", waiters, got, 3*waiters)
 	}
-	next := waiting(t, t.Context(), m, see, 2) // on the same watch
-	handOver(t, l, next)
+	handOver(t, l, waiting(t, t.Context(), m, see, 2)) // on the same watch
 	expectEqual(t, "watch events", counts(c).Sub(start).Notifications, 1)
 }
 

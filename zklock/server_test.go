@@ -89,11 +89,7 @@ func removeAll(c *wirezk.Conn, path string) error {
 func requireStarted[S interface{ Stop() error }](t *testing.T, server S, err error) S {
 	t.Helper()
 	requireAvailable(t, err)
-	t.Cleanup(func() {
-		if err := server.Stop(); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
+	t.Cleanup(func() { expectEqual(t, "the error of Stop", server.Stop(), nil) })
 	return server
 }
 
@@ -146,9 +142,7 @@ func TestTLS(t *testing.T) {
 	m := dial(t, at, zklock.ClientOptions{TLS: at.TLS}).Mutex(newPath(), zklock.Options{})
 	n := dial(t, at, zklock.ClientOptions{TLS: at.TLS}).Mutex(m.Path(), zklock.Options{})
 	for range 3 {
-		held := lock(t, m)
-		next := behind(t.Context(), n.Lock)
-		handOver(t, held, next)
+		handOver(t, lock(t, m), behind(t.Context(), n.Lock))
 	}
 	c, err := zklock.Dial(within(t, 500*time.Millisecond), at.Addrs[0], zklock.ClientOptions{TLS: &tls.Config{RootCAs: at.TLS.RootCAs}})
 	if err == nil {

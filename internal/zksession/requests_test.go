@@ -123,11 +123,7 @@ func startEnsemble(t *testing.T, o backend.EnsembleOptions) *backend.Server {
 		t.Skip(err)
 	}
 	requireNoError(t, err)
-	t.Cleanup(func() {
-		if err := s.Stop(); err != nil {
-			t.Errorf("stop: %v", err)
-		}
-	})
+	t.Cleanup(func() { requireNoError(t, s.Stop()) })
 	return s
 }
 
