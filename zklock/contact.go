@@ -177,11 +177,11 @@ func (c *Client) contactPath() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.contacts.below {
-		for t := range c.contacts.waits {
-			return t.q.path
-		}
 		for l := range c.leases {
 			return l.q.path
+		}
+		for t := range c.contacts.waits { // perhaps not readable, or not there yet
+			return t.q.path
 		}
 	}
 	return "/"

@@ -183,7 +183,9 @@ func contactBelowRoot(t *testing.T, _ harness.Endpoint) {
 	createNode(t, see, "/open", nil, 0)
 	setACL(t, see, "/", zk.WorldACL(zk.PermCreate|zk.PermAdmin))
 	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 2 * time.Second})
-	l := lock(t, c.Mutex("/open/lock", zklock.Options{}))
+	l, other := lock(t, c.Mutex("/open/lock", zklock.Options{})), lock(t, c.Mutex("/open/other", zklock.Options{}))
+	setACL(t, see, "/open/other", zk.WorldACL(zk.PermAdmin))
+	expectError(t, other.Unlock(t.Context()), zklock.ErrNotHeld) // its ticket stays
 	time.Sleep(2 * c.SessionTimeout())
 	unlock(t, l)
 }
