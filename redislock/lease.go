@@ -100,10 +100,11 @@ func (l *Lease) reserve(span time.Duration) time.Duration {
 }
 
 // begin begins a lease that the server has granted for span. The server received the
-// request after from. It reports whether any of the lease is left.
+// request after from. It reports whether any of the lease is left. A client with a longer
+// lease may grant more than l.span, to which the first renewal shortens it.
 func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	l.alive, l.cancel = context.WithCancelCause(context.Background())
-	l.last(from, span)
+	l.last(from, min(span, l.span))
 	return l.c.keep(l)
 }
 

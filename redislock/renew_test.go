@@ -304,9 +304,9 @@ func margin(t *testing.T, at harness.Endpoint, k lockKind, o redislock.Options) 
 	got := begun(t, k.make(newPeer(t, at).Client, key, o))
 	time.Sleep(o.TTL / 2) // it may have been renewed
 	holder.die()
+	until, _ := l.Deadline() // once Done has closed, it is no later than that
 	<-l.Done()
 	told := time.Now()
-	until, _ := l.Deadline()
 	next := take(t, got)
 	came := time.Now()
 	unlock(t, next)

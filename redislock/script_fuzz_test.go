@@ -1,6 +1,7 @@
 package redislock_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -55,6 +56,7 @@ func FuzzQueueScripts(f *testing.F) {
 		f.Add(kind, []byte{0, 16, 8, 64, 0, 16, 12, 16, 0}) // an expired hold is neither renewed nor given back
 		f.Add(kind, []byte{0, 2, 1, 64, 12, 4, 3, 65, 5})   // a holder leaves without a handover
 		f.Add(kind, []byte{0, 1, 64, 68, 2, 16, 0, 68, 69}) // another takes the lock without the queue
+		f.Add(kind, []byte{0, 1, 3, 4, 5, 7})               // two readers are admitted together
 		for range 6 {
 			steps := make([]byte, 50)
 			for i := range steps {
@@ -184,15 +186,13 @@ func (q *queueFuzz) check(notifications []any) {
 	if n, err := q.rdb.client.Get(q.ctx, q.keys[2]).Int64(); err == nil {
 		q.lives(q.keys[2], window{time.UnixMicro(n), time.UnixMicro(n)}.add(24*time.Hour))
 	}
-	for w, token := range tokens {
-		if token != q.tokens[w] && token <= q.last {
-			q.Errorf("token %d of %s after %d", token, w, q.last)
+	for _, w := range slices.SortedFunc(maps.Keys(tokens), func(a, b string) int { return cmp.Compare(tokens[a], tokens[b]) }) {
+		if tokens[w] != q.tokens[w] && tokens[w] <= q.last {
+			q.Errorf("token %d of %s after %d", tokens[w], w, q.last)
 		}
+		q.last = max(q.last, tokens[w])
 	}
 	q.tokens = tokens
-	for _, token := range tokens {
-		q.last = max(q.last, token)
-	}
 	q.checkNotifications(append(notifications, q.readMailboxes()...))
 }
 

@@ -66,7 +66,7 @@ local function number()
   local n, text, keep = now, stamp, '86400000'
   local counter = KEYS[3] or KEYS[1]
   local last = tonumber(redis.call('GET', counter) or 0)
-  if last >= now then -- the clock was set back
+  if last >= now then -- the clock was set back, or this script admits several
     n = last + 1
     text, keep = string.format('%.0f', n), string.format('%.0f', 86400000 + (n - now) / 1000)
   end
