@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -24,14 +25,7 @@ func Do[L Lease](ctx context.Context, lock func(context.Context) (L, error), f f
 	if err != nil {
 		return err
 	}
-	defer func() {
-		switch failed := l.Unlock(ctx); {
-		case err == nil:
-			err = failed
-		case failed != nil: // in one line
-			err = fmt.Errorf("%w; %w", err, failed)
-		}
-	}()
+	defer func() { err = Join(err, l.Unlock(ctx)) }()
 	inside, cancel := context.WithCancelCause(ctx)
 	var watch sync.WaitGroup
 	watch.Go(func() {
@@ -44,6 +38,14 @@ func Do[L Lease](ctx context.Context, lock func(context.Context) (L, error), f f
 	defer watch.Wait()
 	defer cancel(nil)
 	return f(inside, l)
+}
+
+// Join is errors.Join of two errors in one line.
+func Join(err, next error) error {
+	if err == nil || next == nil {
+		return cmp.Or(err, next)
+	}
+	return fmt.Errorf("%w; %w", err, next)
 }
 
 // Elect calls lead while it holds the lock that lock takes, as Do does, and again with its
@@ -63,10 +65,8 @@ func Elect[L Lease](ctx context.Context, lock func(context.Context) (L, error), 
 			// It campaigns again.
 		case over == nil || errors.Is(err, over):
 			return err
-		case err == nil:
-			return over
 		default:
-			return fmt.Errorf("%w; %w", over, err)
+			return Join(over, err)
 		}
 	}
 }

@@ -29,11 +29,7 @@ func lockRepeatedly(t *testing.T, m redislock.Lockable, n, times int, inside fun
 		wg.Go(func() {
 			for range times {
 				ctx, cancel := context.WithTimeout(t.Context(), patience)
-				l, err := m.Lock(ctx)
-				if err == nil {
-					inside(l)
-					err = l.Unlock(ctx)
-				}
+				err := redislock.Do(ctx, m, func(_ context.Context, l *redislock.Lease) error { inside(l); return nil })
 				cancel()
 				if err != nil {
 					t.Error(err)

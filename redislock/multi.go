@@ -245,12 +245,7 @@ func (l *Lease) discard(ctx context.Context) error {
 
 func (j *joint) unwind(ctx context.Context) (held bool, err error) {
 	for _, l := range slices.Backward(j.dissolve()) {
-		switch failed := l.discard(ctx); {
-		case err == nil:
-			err = failed
-		case failed != nil: // in one line
-			err = fmt.Errorf("%w; %w", err, failed)
-		}
+		err = lock.Join(err, l.discard(ctx))
 	}
 	return err == nil, err
 }
