@@ -60,10 +60,14 @@ func TestNotificationWithReply(t *testing.T) {
 	}
 }
 
-// TestSoonest: a scheduled request is not postponed by another.
+// TestSoonest: a scheduled request is not postponed by another, and never due at once.
 func TestSoonest(t *testing.T) {
 	c := NewClient(nil, ClientOptions{})
 	defer c.Close()
+	m, late := c.queue("a", Options{TTL: maxLease}), &queued{box: &mailbox{c: c, late: true}}
+	if look, asks := m.look(farBehind), late.patience(maxLease, time.Minute, farBehind); look < time.Second || asks != time.Minute {
+		t.Errorf("behind many waiters for a long lease, a waiter looks in %v and asks in %v", look, asks)
+	}
 	now := time.Now()
 	past, soon, later := now.Add(-time.Second), now.Add(time.Hour), now.Add(2*time.Hour)
 	for _, test := range []struct{ old, at, want time.Time }{

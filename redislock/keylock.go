@@ -72,7 +72,7 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 	sent := k.c.clock.Now()
 	n, err := k.c.take(ctx, k.call(k.ask, nonce, lease), k.needs).Int()
 	if err != nil || n <= 0 {
-		return nil, time.Duration(-n) * time.Millisecond, err
+		return nil, millis(int64(-n)), err
 	}
 	l = k.newLease(k.call(pollRenew, nonce, lease), func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) })
 	l.prompt = k.c.prompt

@@ -44,11 +44,7 @@ func begun(t *testing.T, m redislock.Lockable) <-chan *redislock.Lease {
 		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
 		l, err := m.Lock(ctx)
-		if err != nil {
-			t.Error(err)
-			close(got)
-			return
-		}
+		expectNoError(t, err)
 		got <- l
 	}()
 	return got
@@ -127,6 +123,7 @@ func pubsubRequests(t *testing.T, at harness.Endpoint) {
 	key := newKey()
 	m := newClient(t, c).PubSubMutex(key, redislock.Options{})
 	l := lock(t, m)
+	requireNoError(t, c.client.Do(t.Context(), "PEXPIRE", key, int64(1e13)).Err()) // more than a time.Duration
 	before := w.Counts()
 	got := begun(t, newClient(t, w).PubSubMutex(key, redislock.Options{}))
 	time.Sleep(300 * time.Millisecond)

@@ -115,6 +115,11 @@ func (o Options) withDefaults(name string) (Options, error) {
 // again is the longest time before a waiter asks again: two leases, at most a minute.
 func (o Options) again() time.Duration { return min(2*o.TTL, time.Minute) }
 
+// millis returns n milliseconds, at most maxLease: a key may live longer than any time.Duration.
+func millis(n int64) time.Duration {
+	return time.Duration(min(n, maxLease.Milliseconds())) * time.Millisecond
+}
+
 // companion returns the name of a key or channel of the lock called name, in the same cluster
 // slot: the name in braces, or the name and a colon if it has a hash tag, then ~ and what. No
 // two locks share a companion, and none has it as its key: such names are refused. Names with

@@ -144,7 +144,7 @@ func (w *queued) patience(grant, watch time.Duration, ahead int) time.Duration {
 	if !w.box.late {
 		return watch
 	}
-	return min(watch, grant/3*time.Duration(1+min(max(ahead, 0), farBehind)))
+	return min(watch, min(watch, grant/3)*time.Duration(1+min(max(ahead, 0), farBehind)))
 }
 
 const farBehind = 1000

@@ -186,7 +186,7 @@ func (m *queue) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 	if err != nil {
 		return nil, 0, -1, err
 	}
-	token, span, ahead := uint64(reply[0]), time.Duration(reply[1])*time.Millisecond, int(reply[3])
+	token, span, ahead := uint64(reply[0]), millis(reply[1]), int(reply[3])
 	w.box.heard(clock{sent, time.Duration(reply[2]) * time.Microsecond})
 	switch {
 	case token > 0:
@@ -232,7 +232,7 @@ const watchLate = 2 * time.Millisecond
 // look is the time after which a waiter verifies its place, since a server may lose its data.
 // The first waiter asks twenty times in a lease, at most once a second; later ones less often.
 func (m *queue) look(ahead int) time.Duration {
-	return max(m.o.TTL/20, time.Second) * time.Duration(1+min(max(ahead, 0), farBehind))
+	return min(max(m.o.TTL/20, time.Second), m.o.again()) * time.Duration(1+min(max(ahead, 0), farBehind))
 }
 
 // stagger returns how much later a waiter with that many ahead asks. The first live waiter is

@@ -171,7 +171,7 @@ func (o *Owner) ask(ctx context.Context, fresh *hold) (l *Lease, left time.Durat
 			o.hold = nil
 			continue
 		case reply[0] == 0: // another's lock, perhaps without a lease
-			return nil, time.Duration(reply[1]) * time.Millisecond, nil
+			return nil, millis(reply[1]), nil
 		}
 		if l, err = o.lease(h).granted(sent); err != nil {
 			return nil, 0, err
