@@ -19,7 +19,6 @@
 // where 1 is the version of the protocol, and then answers each line with one:
 //
 //	run CASE CPUS MILLISECONDS    ok NANOSECONDS OPS...
-//	compiler                      ok VERSION
 //	anything else                 error TEXT
 //
 // CPUS is a list such as 0,3 with one thread for each, bound to that CPU; "-" is an

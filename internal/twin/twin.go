@@ -184,12 +184,6 @@ func parseReading(words []string, threads int) (Reading, error) {
 	return r, nil
 }
 
-// Compiler returns the version of the compiler that built the program.
-func (t *Twin) Compiler(ctx context.Context) (string, error) {
-	words, err := t.ask(ctx, "compiler")
-	return strings.Join(words, " "), err
-}
-
 // Close ends the child and waits until it is gone. Further calls do nothing.
 func (t *Twin) Close() error {
 	t.forget()

@@ -97,9 +97,6 @@ func TestCases(t *testing.T) {
 	for _, p := range programs {
 		t.Run(p.Topic, func(t *testing.T) {
 			tw := startTwin(t, p)
-			if v, err := tw.Compiler(t.Context()); err != nil || v == "" {
-				t.Errorf("compiler %q, error %v", v, err)
-			}
 			for _, name := range p.Cases {
 				r, err := tw.Run(t.Context(), name, []int{Unbound, Unbound}, time.Millisecond)
 				if err != nil {
@@ -149,7 +146,7 @@ func TestRejectedCommands(t *testing.T) {
 			t.Errorf("%s on %d CPUs for %v: error is %v, want %q", test.name, len(test.cpus), test.span, err, test.want)
 		}
 	}
-	if _, err := tw.ask(t.Context(), "sing"); err == nil || !strings.Contains(err.Error(), "run and compiler") {
+	if _, err := tw.ask(t.Context(), "sing"); err == nil || !strings.Contains(err.Error(), "the only command is run") {
 		t.Errorf("error is %v", err)
 	}
 	if _, err := tw.Run(t.Context(), "cas-spin", two, time.Millisecond); err != nil {
@@ -223,7 +220,7 @@ func TestLeavesNothing(t *testing.T) {
 	default:
 		t.Error("the child was not waited for")
 	}
-	if _, err := tw.Compiler(t.Context()); !errors.Is(err, ErrEnded) {
+	if _, err := tw.ask(t.Context(), "run"); !errors.Is(err, ErrEnded) {
 		t.Errorf("after Close: %v", err)
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {

@@ -235,10 +235,8 @@ static int twin_serve(const char *topic, const struct twin_case *cases, int n) {
 			char *name = strtok_r(NULL, blank, &rest);
 			char *list = strtok_r(NULL, blank, &rest);
 			twin_run(name, list, strtok_r(NULL, blank, &rest), cases, n);
-		} else if (verb != NULL && strcmp(verb, "compiler") == 0) {
-			printf("ok %s\n", __VERSION__);
 		} else {
-			printf("error the commands are run and compiler\n");
+			printf("error the only command is run\n");
 		}
 	}
 	return 0;

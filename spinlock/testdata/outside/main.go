@@ -219,8 +219,6 @@ func pin(cpu int) error {
 // reply answers one command.
 func reply(words []string) (string, error) {
 	switch {
-	case len(words) == 1 && words[0] == "compiler":
-		return runtime.Version(), nil
 	case len(words) == 4 && words[0] == "run":
 		var cpus []int
 		for _, word := range strings.Split(words[2], ",") {
@@ -236,7 +234,7 @@ func reply(words []string) (string, error) {
 		}
 		return measure(words[1], cpus, time.Duration(ms)*time.Millisecond)
 	}
-	return "", errors.New("the commands are run and compiler")
+	return "", errors.New("the only command is run")
 }
 
 // counted is the part of a thread's work whose instructions callgrind counts.
