@@ -163,6 +163,9 @@ func TestRWMutexSimulated(t *testing.T) {
 				return r.PerTurn
 			}
 			ours := perTurn(func() pollingRW { return new(pollingRWMutex) })
+			if at.workers == 8 && perTurn(func() pollingRW { return new(pollingRWMutex) }) != ours {
+				t.Errorf("%d %% reads: another time with the same seed", reads)
+			}
 			theirs := perTurn(func() pollingRW { return new(syncRWModel) })
 			t.Logf("%s, %d workers, %d %% reads: %.1f ns, sync.RWMutex %.1f ns, ratio %.2f", at.machine, at.workers, reads, ours, theirs, theirs/ours)
 			if reads >= 99 && at.workers >= 32 && theirs < 2*ours {
@@ -207,7 +210,11 @@ func (w *rwMixed) Unlock() {
 	}
 }
 
-type pollingRWMutex struct{ RWMutex }
+// A pollingRWMutex begins a cache line wherever it is allocated.
+type pollingRWMutex struct {
+	RWMutex
+	_ [48]byte
+}
 
 func (l *pollingRWMutex) RLock() { pollUntil(l.TryRLock) }
 
@@ -220,6 +227,7 @@ func (l *pollingRWMutex) Lock() {
 // A syncRWModel has the operations of sync.RWMutex on its words, with semaphores that poll.
 type syncRWModel struct {
 	w, writerSem, readerSem, readerCount, readerWait atomics.Uint32
+	_                                                [44]byte
 }
 
 const rwModelMax = 1 << 30

@@ -31,6 +31,8 @@
 // # Limits
 //
 // The model has no operating system, so it refuses more workers than hardware threads.
-// A sleeper costs a fixed time to wake: see Workload.Wake. It also lacks full caches and a lock's data outside
-// the words of package atomics.
+// A sleeper costs a fixed time to wake: see Workload.Wake. It also lacks full caches and a lock's
+// data outside the words of package atomics. Addresses decide which words share a line, so a
+// seed repeats a run only if the allocator cannot move a lock's words to other lines: they begin
+// a line or have a pad between them.
 package simulate
