@@ -79,26 +79,6 @@ func TestPanicIsAFailure(t *testing.T) {
 	}
 }
 
-// TestWaitersThatWrite explores waiters that change their word, for ever without fairness.
-func TestWaitersThatWrite(t *testing.T) {
-	v := &harness.Variant{Local: func(harness.Setup) harness.Local {
-		var users atomics.Uint32
-		return harness.Shared(funcs{
-			lock: func() {
-				for users.Add(1) != 1 {
-					users.Add(^uint32(0))
-					atomics.SpinHint(1)
-				}
-			},
-			unlock: func() { users.Add(^uint32(0)) },
-		})
-	}}
-	r := explore.Explore(explore.Lock(v, explore.Use{Acquisitions: []int{1, 1, 1}}), explore.Limits{Preemptions: 2})
-	if r.Failure != nil {
-		t.Error(r.Failure)
-	}
-}
-
 // TestWaitersWithoutHint explores waiters that poll without a SpinHint: they count as waiting.
 func TestWaitersWithoutHint(t *testing.T) {
 	for name, try := range map[string]func(*atomics.Uint32) bool{
