@@ -158,12 +158,8 @@ func (c *chaosRun) try(ctx context.Context, plan *chaos.Plan, stderr io.Writer) 
 }
 
 func (c *chaosRun) keep(r *result.FaultResult) error {
-	if i := slices.IndexFunc(c.results, r.Same); i >= 0 {
-		c.results[i].Add(r)
-	} else {
-		own := *r
-		c.results = append(c.results, &own)
-	}
+	own := *r
+	c.results = result.AddFault(c.results, &own)
 	return c.append(result.Record{Fault: r})
 }
 

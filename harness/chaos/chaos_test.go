@@ -135,28 +135,37 @@ func TestLongestFirst(t *testing.T) {
 	}
 }
 
+// TestDeadline: a lock that is stuck when the try ends is harmed, and a try without its fault
+// does not count.
 func TestDeadline(t *testing.T) {
 	t.Parallel()
-	const deadline = 3 * time.Second // a busy machine needs that long to start a process
-	began := time.Now()
-	r := try(t, chaos.Scenario{
-		Name: "wait", Deadline: deadline, Prompt: deadline / 4,
-		Try: func(ctx context.Context, t *chaos.Try) {
-			h := t.Host()
-			t.Each(func(s *chaos.Subject) {
-				w := h.Open(ctx, s, harness.Endpoint{})
-				s.Fault("none")
-				w.Loop(ctx, chaos.Loop{})
-				<-ctx.Done()
-			})
-		},
-	}, chaos.Plan{}, "hang", "refuse")
-	if took := time.Since(began); took > deadline+20*time.Second { // a busy machine
-		t.Errorf("a try with a deadline of %v took %v", deadline, took)
-	}
-	for _, name := range []string{"hang", "refuse"} {
-		if r[name].Tries != 1 || r[name].Seen[oracle.Stuck] != 1 {
-			t.Errorf("%s: %+v", name, r[name])
+	for name, c := range map[string]struct {
+		tries int
+		do    func(ctx context.Context, t *chaos.Try, w *chaos.Worker)
+	}{
+		"loop": {1, func(ctx context.Context, t *chaos.Try, w *chaos.Worker) {
+			w.Loop(ctx, chaos.Loop{})
+			<-ctx.Done()
+			chaos.Settle(ctx, t, harness.Endpoint{Addrs: [][]string{{"127.0.0.1:1"}}})
+		}},
+		"step":            {1, func(ctx context.Context, _ *chaos.Try, w *chaos.Worker) { chaos.Check(w.Acquire(ctx, 0)) }},
+		"deadline before": {0, nil},
+		"end before":      {0, func(context.Context, *chaos.Try, *chaos.Worker) {}},
+	} {
+		const deadline = 3 * time.Second // a busy machine needs that long to start a process
+		r := try(t, chaos.Scenario{
+			Name: "wait", Fault: "a fault", Deadline: deadline, Prompt: deadline / 4,
+			Try: func(ctx context.Context, t *chaos.Try) {
+				t.Until(ctx, "a fault", func() bool { return c.do != nil })
+				w := t.Host().Open(ctx, t.Subjects[0], harness.Endpoint{})
+				if c.tries > 0 {
+					t.Fault("a fault")
+				}
+				t.Each(func(*chaos.Subject) { c.do(ctx, t, w) })
+			},
+		}, chaos.Plan{}, "hang")["hang"]
+		if r.Tries != c.tries || r.Failed != 1-c.tries || r.Seen[oracle.Stuck] != c.tries || r.Seen[oracle.LeftBehind] > 0 {
+			t.Errorf("%s: %+v", name, r)
 		}
 	}
 }

@@ -134,10 +134,3 @@ func (t *Try) excuses(expected result.Expectation) *oracle.Delays {
 	defer t.mu.Unlock()
 	return oracle.NewDelays(t.delays, anomalies...)
 }
-
-// checkRuns counts a process that has become silent as kept from running since its last message.
-func (h *Host) checkRuns() {
-	if from, to := h.heard.Load(), now(); h.runs() && to-from > 2*aliveBeats*int64(beat) {
-		h.delayed(from, to)
-	}
-}

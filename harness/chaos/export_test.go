@@ -24,6 +24,8 @@ func Delays(t *Try) []oracle.Delay {
 	return slices.Clone(t.delays)
 }
 
+func Settle(ctx context.Context, t *Try, at harness.Endpoint) { t.settle(ctx, at) }
+
 func Record(s *Subject, e oracle.Event) { s.record(e) }
 
 func (s *Subject) Events() oracle.History { return s.events() }

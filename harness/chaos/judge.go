@@ -22,9 +22,7 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *result.FaultResult {
 	r := b.scenario.result(s.Variant)
 	r.Seed = t.Seed
 	if s.failed != nil {
-		r.Failed = 1
-		r.Notes = []string{reason(s.failed)}
-		return r
+		return notMade(r, s.failed)
 	}
 	rules := oracle.RulesOf(s.Variant.Traits, cmp.Or(b.scenario.Prompt, DefaultPrompt))
 	rules.End, rules.Arrival, rules.Down = over, b.scenario.Arrival, b.scenario.Down
@@ -40,6 +38,10 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *result.FaultResult {
 			r.Figures = []result.FaultFigure{{Name: delayedFigure, Unit: "ms", Values: []float64{float64(delayed) / 1e6}}}
 		}
 		return r
+	}
+	promised := b.scenario.Fault != "" && !strings.HasPrefix(b.scenario.Fault, "none: ")
+	if len(seen)+len(j.Windows) == 0 && (promised || s.ended != nil) {
+		return notMade(r, cmp.Or(s.ended, errors.New("chaos: the try ended before it")))
 	}
 	r.Tries, r.Seen = 1, make(map[oracle.Anomaly]int)
 	for _, anomaly := range seen {
@@ -60,6 +62,12 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *result.FaultResult {
 		all := slices.DeleteFunc(slices.Clone(oracle.Anomalies), func(h oracle.Anomaly) bool { return r.Seen[h] == 0 })
 		r.Together = []result.Together{{Anomalies: all, Tries: 1}}
 	}
+	return r
+}
+
+// notMade returns r for a try without the fault.
+func notMade(r *result.FaultResult, err error) *result.FaultResult {
+	r.Failed, r.Notes = 1, []string{reason(err)}
 	return r
 }
 

@@ -205,10 +205,9 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 	tctx, end := t.limit(ctx, b.scenario.Deadline)
 	err := steps(func() { b.scenario.Try(tctx, t) })
 	over := cmp.Or(t.over, now())
-	if err != nil && tctx.Err() != nil && ctx.Err() == nil {
-		// Not in the expected state by the deadline: the histories are judged.
+	if tctx.Err() != nil && ctx.Err() == nil {
 		for _, s := range t.Subjects {
-			s.Note("the try ended at its deadline of %v: %v", b.scenario.Deadline, err)
+			s.stopAt(b.scenario.Deadline, err)
 		}
 		err = nil
 	}
@@ -231,7 +230,7 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 		if errors.Is(s.failed, harness.ErrUnavailable) { // and will not be
 			lost[r.Lock.Name] = mostFailures
 		}
-		b.add(r)
+		b.pending = result.AddFault(b.pending, r)
 	}
 	return nil
 }
@@ -249,15 +248,6 @@ func (b *batch) newTry(locks []*harness.Variant, n int) *Try {
 		t.Subjects = append(t.Subjects, &Subject{Variant: v, Key: key, Rand: rand.New(rand.NewPCG(seed, own.Sum64())), history: h, anomalies: make(map[oracle.Anomaly]bool)})
 	}
 	return t
-}
-
-func (b *batch) add(r *result.FaultResult) {
-	i := slices.IndexFunc(b.pending, r.Same)
-	if i < 0 {
-		b.pending = append(b.pending, r)
-		return
-	}
-	b.pending[i].Add(r)
 }
 
 func (b *batch) flush(interrupted bool) error {

@@ -23,7 +23,7 @@ type Scenario struct {
 	Name     string // lower case, words joined by '-'
 	Family   string // a few words for scenarios that differ in one thing
 	Question string // ends with a question mark
-	Fault    string // the injected fault, in one line without a full stop
+	Fault    string // the injected fault, in one line without a full stop; "none: ..." if Try records none
 	Source   string // first report or description
 
 	// Tests are the guarantees under test.
@@ -66,7 +66,7 @@ type Scenario struct {
 	Aims []Aim
 
 	// Try makes the fault once. A step that fails ends it: the fault could not be made,
-	// and the try does not count.
+	// and the try does not count. Nor does a try that records no fault and shows no anomaly.
 	Try func(ctx context.Context, t *Try)
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/faultproxy"
@@ -49,9 +50,12 @@ var connScenarios = table(Scenario{
 				if w.Acquire(ctx, 2*TTL) != nil {
 					return // the history has the reason
 				}
-				remove, _ := wire.inject(faultproxy.Fault{Match: about(s, "get", "pttl")})
+				// A client may still listen for its turn, by BLPOP, when it has the lock.
+				remove, hit := wire.inject(faultproxy.Fault{Match: about(s, "get", "pttl", "blpop")})
 				s.Fault("reply to the release lost")
-				w.Release(ctx)
+				if !errors.Is(w.Release(ctx), harness.ErrNotHeld) {
+					hit()
+				}
 				remove()
 			}
 			t.Sleep(ctx, TTL/2)

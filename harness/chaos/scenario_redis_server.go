@@ -246,6 +246,7 @@ var redisStates = table(Scenario{
 func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint) {
 	w := host.Open(ctx, s, at)
 	began := time.Now()
+	s.Fault("the user may do nothing else")
 	said := []error{w.Acquire(ctx, 2*TTL)}
 	if said[0] == nil {
 		check(errors.New("chaos: the user may lock"))

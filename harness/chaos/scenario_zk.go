@@ -107,7 +107,7 @@ func (t *Try) settle(ctx context.Context, at harness.Endpoint) {
 		if !poll(ctx, zooLeft, func() bool {
 			left = must(s.tickets(conn))
 			return len(left) <= waiting[s]
-		}) {
+		}) && len(left) > waiting[s] { // else the deadline is over
 			s.Show(oracle.LeftBehind, "%d tickets of %d clients, of which %d wait", len(left), len(s.all), waiting[s])
 		}
 	})

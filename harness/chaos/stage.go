@@ -107,10 +107,12 @@ func (t *Try) limit(ctx context.Context, deadline time.Duration) (context.Contex
 				left -= step
 			}
 		}
-		cancel(fmt.Errorf("chaos: %w after %v", context.DeadlineExceeded, deadline))
+		cancel(errDeadline)
 	}()
 	return ctx, func() { cancel(nil) }
 }
+
+var errDeadline = fmt.Errorf("chaos: the try is over: %w", context.DeadlineExceeded)
 
 // Own starts the servers of this try, which it may break. They stop when it ends.
 func (t *Try) Own(ctx context.Context, start func(context.Context) (*backend.Server, error)) *backend.Server {

@@ -48,6 +48,7 @@ type Subject struct {
 	notes     []string
 	figures   []result.FaultFigure
 	failed    error // why the fault could not be made for it
+	ended     error // of the step that the deadline ended
 
 	timed []timedAnomaly // as anomalies
 }
@@ -124,6 +125,16 @@ func (s *Subject) fail(err error) {
 	defer s.mu.Unlock()
 	if s.failed == nil {
 		s.failed = err
+	}
+}
+
+// stopAt notes that the deadline ended a step of s, or of the try with err. The history is judged.
+func (s *Subject) stopAt(deadline time.Duration, err error) {
+	if errors.Is(s.failed, errDeadline) {
+		err, s.failed = s.failed, nil
+	}
+	if s.ended = err; err != nil {
+		s.Note("the try ended at its deadline of %v: %v", deadline, err)
 	}
 }
 
@@ -295,7 +306,9 @@ func (t *Try) StopAll(ctx context.Context) map[*Subject]int {
 	}
 	wg.Wait()
 	for _, h := range listed(&t.mu, &t.hosts) {
-		h.checkRuns()
+		if from, to := h.heard.Load(), now(); h.runs() && to-from > 2*aliveBeats*int64(beat) {
+			h.delayed(from, to) // it has become silent
+		}
 	}
 	return waiting
 }

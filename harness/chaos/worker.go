@@ -170,7 +170,7 @@ func (w *worker) do(c command) {
 			w.p.answer(c, w.unlock())
 			slices.Reverse(w.holds)
 		case doAgain:
-			w.p.answer(c, w.again())
+			w.p.answer(c, w.last.Unlock(context.Background()))
 		case doWrite, doWriteHeld:
 			w.p.answer(c, w.writeAs(c.Do == doWrite))
 		case doLoop:
@@ -291,13 +291,6 @@ func (w *worker) unlock() error {
 	}
 	w.event(e)
 	return err
-}
-
-func (w *worker) again() error {
-	if w.last == nil {
-		return fmt.Errorf("chaos: %w", harness.ErrNotHeld)
-	}
-	return w.last.Unlock(context.Background())
 }
 
 // writeAs writes with the latest acquisition. Unless blind, it does nothing if its lease has ended.

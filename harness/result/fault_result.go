@@ -143,10 +143,13 @@ func (r *FaultResult) Hurt(anomalies []oracle.Anomaly) (least, most int) {
 // Add adds the tries of s, which is of the same scenario and lock, to r.
 func (r *FaultResult) Add(s *FaultResult) {
 	if s.Skipped != "" {
+		r.Failed += s.Failed
 		return
 	}
 	if r.Skipped != "" {
+		failed := r.Failed
 		*r = *s
+		r.Failed += failed
 		return
 	}
 	r.Tries += s.Tries

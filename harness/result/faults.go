@@ -19,8 +19,8 @@ type Source struct {
 	Faults  int // results of a scenario and a lock
 }
 
-// addFault appends f, or adds its tries to the result of the same scenario and lock.
-func addFault(to []*FaultResult, f *FaultResult) []*FaultResult {
+// AddFault appends f, or adds its tries to the result of the same scenario and lock.
+func AddFault(to []*FaultResult, f *FaultResult) []*FaultResult {
 	return addTo(to, f, f.Same, func(old **FaultResult) { (*old).Add(f) })
 }
 
@@ -38,7 +38,7 @@ func (r *Run) AddFaults(other *Run) {
 	for _, f := range other.Faults {
 		c := *f
 		c.Histories = Each(f.Histories, other.HistoryFile)
-		r.Faults = addFault(r.Faults, &c)
+		r.Faults = AddFault(r.Faults, &c)
 	}
 	m := other.Manifest
 	r.Chaos = append(r.Chaos, Source{Dir: other.Dir, Command: m.Command, Commit: m.Commit, Faults: len(other.Faults)})
@@ -47,7 +47,7 @@ func (r *Run) AddFaults(other *Run) {
 // AddPublished adds outcomes of the project's own campaign, which from describes.
 func (r *Run) AddPublished(fs []*FaultResult, from string) {
 	for _, f := range fs {
-		r.Faults = addFault(r.Faults, f)
+		r.Faults = AddFault(r.Faults, f)
 		r.Published = from
 	}
 }

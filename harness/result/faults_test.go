@@ -46,7 +46,7 @@ func TestFaultsAddUp(t *testing.T) {
 	tried.Skipped, other.Skipped = "", ""
 	other.Lock.Name = "zk-lock"
 	run := write(t, filepath.Join(root, "a"), fault(), tried, other, tried)
-	if len(run.Faults) != 2 || run.Faults[0].Tries != 40 || run.Faults[0].Seen[oracle.TwoHolders] != 30 || run.Faults[1].Tries != 20 {
+	if len(run.Faults) != 2 || run.Faults[0].Tries != 40 || run.Faults[0].Failed != 3 || run.Faults[0].Seen[oracle.TwoHolders] != 30 || run.Faults[1].Tries != 20 {
 		t.Fatalf("the lines add up to %+v", run.Faults)
 	}
 	more := write(t, filepath.Join(root, "b"), tried)

@@ -70,7 +70,7 @@ func ofLock(rs []*FaultResult, lock string) (out []*FaultResult) {
 	for _, r := range rs {
 		if r.Lock.Name == lock {
 			c := *r
-			out = addFault(out, &c)
+			out = AddFault(out, &c)
 		}
 	}
 	return out

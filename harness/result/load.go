@@ -152,7 +152,7 @@ func (r *Run) add(record Record) bool {
 	case record.Sample != nil:
 		r.Samples = append(r.Samples, *record.Sample)
 	case record.Fault != nil:
-		r.Faults = addFault(r.Faults, record.Fault)
+		r.Faults = AddFault(r.Faults, record.Fault)
 	case record.Simulation != nil:
 		s := record.Simulation
 		r.Simulations = addTo(r.Simulations, s, s.Same, func(old **Simulation) { *old = s })
