@@ -57,6 +57,7 @@ var mutants = []mutant{
 	{lock: "parking", make: newParking, bug: trustsPermit, workers: 3, times: 1, want: explore.ErrExclusion},
 	{lock: "spin-then-park", make: func(n int, b bug) harness.Local { return newSpinThenPark(n, b, 5) }, bug: sleepsBlindly, workers: 2, times: 1, want: explore.ErrDeadlock},
 
+	{lock: "rw", make: newRW, bug: writerBlind, workers: 2, times: 1, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}},
 	{lock: "rw", make: newRW, bug: readerBlind, workers: 2, times: 1, want: explore.ErrExclusion, traits: harness.Traits{ReadWrite: true}},
 	{lock: "seq", make: newSeq, bug: evenAlways, workers: 2, times: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
 	{lock: "seq", make: newSeq, bug: noRetry, workers: 2, times: 1, want: explore.ErrRead, traits: harness.Traits{ReadWrite: true}},
@@ -193,6 +194,7 @@ func (l *parking) wake(i int) {
 // Bugs of locks whose readers share, or do not lock at all.
 const (
 	readerBlind bug = "lets a reader in that did not check for a writer again"
+	writerBlind bug = "lets a writer in that did not wait for the readers"
 	evenAlways  bug = "does not say that a write is under way"
 	noRetry     bug = "does not let a reader read again"
 )
@@ -209,7 +211,7 @@ func (l *rw) Lock() {
 	for !l.writer.CompareAndSwap(0, 1) {
 		atomics.SpinHint(1)
 	}
-	for l.readers.Load() != 0 {
+	for l.bug != writerBlind && l.readers.Load() != 0 {
 		atomics.SpinHint(1)
 	}
 }
