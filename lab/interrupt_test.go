@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -17,6 +18,16 @@ func TestInterrupt(t *testing.T) {
 	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 10 || len(run.Damage) > 0 {
 		t.Errorf("interrupted is %v, %d results, damage %v", run.Manifest.Interrupted, len(run.Results), run.Damage)
+	}
+}
+
+// TestNohup: under nohup the end of the terminal does not end a run.
+func TestNohup(t *testing.T) {
+	t.Parallel()
+	cmd := locklab(t, least("--rounds", "9")...)
+	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`}, cmd.Args...)
+	if said, status := interruptAfter(t, cmd, 1, measuredLine, syscall.SIGHUP); status != 0 {
+		t.Errorf("exit status %d, want 0; printed %q", status, said)
 	}
 }
 

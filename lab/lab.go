@@ -83,11 +83,12 @@ type silent struct{}
 func (silent) Printf(context.Context, string, ...any) {}
 
 // untilSignal returns a context that ends with the first of the signals; a second one ends the
-// process. signal.NotifyContext could lose an immediate second signal.
+// process. signal.NotifyContext could lose an immediate second signal. Under nohup SIGHUP
+// stays ignored.
 func untilSignal(signals ...os.Signal) context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	first := make(chan os.Signal, 1)
-	signal.Notify(first, signals...)
+	signal.Notify(first, slices.DeleteFunc(signals, func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })...)
 	go func() {
 		<-first
 		signal.Stop(first)
