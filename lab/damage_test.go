@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -20,6 +21,24 @@ func TestResumeDamaged(t *testing.T) {
 	if run := requireRun(t, filepath.Join(cmd.Dir, "run")); len(run.Results) != 2 {
 		t.Errorf("%d results, want 2", len(run.Results))
 	}
+}
+
+// TestManyDamaged: many unreadable lines are counted, on the command line and in a report.
+func TestManyDamaged(t *testing.T) {
+	t.Parallel()
+	dir := smallRun(t)
+	name := filepath.Join(dir, result.ResultsName)
+	writeFile(t, name, readFile(t, name)+strings.Repeat("{\"schema\":1,\n", 3000))
+	_, stderr := requireStatus(t, 0, []string{"export", dir}, ": 2995 more lines cannot be read\n")
+	stdout, _ := requireStatus(t, 0, []string{"report", dir}, "3000 lines of the file damaged")
+	for _, text := range []string{stderr, stdout, readFile(t, filepath.Join(dir, reportName))} {
+		if n := strings.Count(text, "was skipped"); n != 5 {
+			t.Errorf("%d lines are shown, want 5", n)
+		}
+	}
+	requireNoError(t, os.Remove(name))
+	requireNoError(t, os.Mkdir(name, 0o755))
+	requireRefusals(t, "report "+dir, []refusal{{"", "results.jsonl is not a regular file"}})
 }
 
 // TestTooFewRounds: too few rounds are reported before the measurement.

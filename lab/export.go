@@ -48,7 +48,7 @@ func export(e *result.Export, dir, file string, files *saver, stdout, stderr io.
 	if err != nil {
 		return err
 	}
-	for _, d := range run.Damage {
+	for _, d := range run.DamageSummary() {
 		fmt.Fprintf(stderr, "%s: %s\n", dir, d)
 	}
 	var text bytes.Buffer

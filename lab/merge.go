@@ -60,7 +60,7 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 	if err := files.saveRun(out, run); err != nil {
 		return err
 	}
-	for _, d := range run.Damage {
+	for _, d := range run.DamageSummary() {
 		fmt.Fprintln(stderr, d)
 	}
 	printLost(stderr, run.Manifest.Lost)

@@ -144,7 +144,7 @@ func (u *unpacker) decode(text []byte) (Record, error) {
 func validate(v any) error {
 	switch v := v.(type) {
 	case *Result:
-		return named(v.Lock.Name, "lock")
+		return cmp.Or(named(v.Lock.Name, "lock"), v.check())
 	case *Finding:
 		return named(v.Name, "experiment")
 	case *Sample:
@@ -153,6 +153,16 @@ func validate(v any) error {
 		return cmp.Or(named(v.Scenario, "scenario"), named(v.Lock.Name, "lock"))
 	case interface{ Validate() error }:
 		return v.Validate()
+	}
+	return nil
+}
+
+// check returns an error if no run can have measured r. Words of another version, such as a
+// wait policy, are no reason.
+func (r *Result) check() error {
+	w := r.Workload
+	if w.Workers < 1 || r.Round < 0 || min(w.Hold.Mean, w.Think.Mean) < 0 {
+		return fmt.Errorf("no run measures %s in round %d", w.Name(), r.Round+1)
 	}
 	return nil
 }

@@ -85,18 +85,20 @@ func Load(dir string) (*Run, error) {
 
 func loadResults(dir string, m Manifest) (*Run, error) {
 	run := &Run{Dir: dir, Manifest: m}
-	f, err := os.Open(filepath.Join(dir, ResultsName))
-	if errors.Is(err, fs.ErrNotExist) {
+	name := filepath.Join(dir, ResultsName)
+	info, err := os.Stat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("%w: %s holds no run: it has no %s", harness.ErrUsage, dir, ResultsName)
+	case err == nil && !info.Mode().IsRegular(): // a device or a pipe may have no end
+		return nil, fmt.Errorf("%w: %s is not a regular file", ErrForeign, name)
 	}
+	f, err := os.Open(name)
 	if err != nil {
-		return nil, fmt.Errorf("result: %w", err)
+		return nil, fmt.Errorf("%w: cannot read the run in %s: %v", harness.ErrUsage, dir, err)
 	}
 	defer f.Close()
-	if err := run.read(f); err != nil {
-		return nil, err
-	}
-	return run, nil
+	return run, run.read(f)
 }
 
 // read adds the lines of results.jsonl to r. Each unreadable line is skipped and adds a

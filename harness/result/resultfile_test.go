@@ -55,7 +55,7 @@ func TestRoundTrip(t *testing.T) {
 	model := &ModelMachine{Name: "this", Hypothetical: true, File: []byte(`{"sockets":8,"sources":["a b"]}`)}
 	for _, want := range []Record{
 		{Result: sample()}, {Finding: finding()}, {Sample: &Sample{Experiment: "core-to-core", Key: "0-1", Values: []float64{1.5, 2}}},
-		{Fault: fault()}, {Simulation: simulation()}, {Machine: model}, {Result: &Result{Lock: Lock{Name: "empty"}}},
+		{Fault: fault()}, {Simulation: simulation()}, {Machine: model}, {Result: &Result{Lock: Lock{Name: "empty"}, Workload: harness.Workload{Workers: 1}}},
 	} {
 		for _, name := range zeroFields(want) {
 			if name != "Published" && (want.Result == nil || want.Result.Lock.Name != "empty") { // Published is in no file
@@ -106,6 +106,8 @@ func TestDamage(t *testing.T) {
 		{"no lock", `{"schema":1,"kind":"case"}` + "\n" + string(good), 1, "names no lock"},
 		{"no experiment", `{"schema":1,"kind":"experiment"}` + "\n" + string(good), 1, "names no experiment"},
 		{"sample of nothing", `{"schema":1,"kind":"sample","key":"0-1"}` + "\n" + string(good), 1, "names no experiment"},
+		{"no workers", strings.Replace(string(good), `"workers":2`, `"workers":0`, 1), 0, "line 1 was skipped: result: no run measures workers=0/"},
+		{"negative hold", strings.Replace(string(good), `"mean":100`, `"mean":-100`, 1), 0, "hold=-100ns-exp in round 4"},
 		{"bad histogram", strings.Replace(string(good), `"wait":"HIST`, `"wait":"XXXX`, 1), 0, "histogram"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

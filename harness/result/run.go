@@ -253,6 +253,18 @@ type Run struct {
 	last  []byte // the beginning of a line after it
 }
 
+// mostDamage is the number of unreadable lines that [Run.DamageSummary] shows.
+const mostDamage = 5
+
+// DamageSummary returns the first sentences of r.Damage, and the number of the others.
+func (r *Run) DamageSummary() []string {
+	more := len(r.Damage) - mostDamage
+	if more < 2 {
+		return r.Damage
+	}
+	return append(slices.Clone(r.Damage[:mostDamage]), fmt.Sprintf("%d more lines cannot be read", more))
+}
+
 // JSONSchema describes every line of results.jsonl that this version writes, in
 // JSON Schema, draft 2020-12.
 //

@@ -93,7 +93,7 @@ func (doc *document) simulatedOnly(run *result.Run) {
 	if commit := run.Manifest.Commit; commit != "" {
 		doc.Origin += " · locklab " + shortCommit(commit)
 	}
-	doc.Quality = quality{Partial: doc.Quality.Partial, Damage: doc.Quality.Damage}
+	doc.Quality = quality{Partial: doc.Quality.Partial, Damage: doc.Quality.Damage, Damaged: doc.Quality.Damaged}
 	doc.Facts = []fact{{"simulated", numfmt.List(chart.MachinesOf(models), len(models))}, {"locklab", run.Manifest.Commit}}
 }
 

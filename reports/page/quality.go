@@ -20,12 +20,13 @@ import (
 type quality struct {
 	judge.Quality
 	Power       judge.Power
-	Broken      bool       // every lock broke a promise
-	Partial     string     // the reason why the run is incomplete, or ""
-	Warnings    []*warning // one for each kind, sorted by effect on the verdict
-	Skipped     []string   // the locks that were not measured, with the reason
-	NotMeasured int        // the number of these
-	Damage      []string
+	Broken      bool            // every lock broke a promise
+	Partial     string          // the reason why the run is incomplete, or ""
+	Warnings    []*warning      // one for each kind, sorted by effect on the verdict
+	Skipped     []string        // the locks that were not measured, with the reason
+	NotMeasured int             // the number of these
+	Damage      []string        // the first of the lines that cannot be read
+	Damaged     int             // the number of all
 	Checks      []machine.Check // all checks, good or bad
 }
 
@@ -65,7 +66,7 @@ func skips(ss []result.Skip) (out []string) {
 }
 
 func assess(run *result.Run, ds []judge.Decision) quality {
-	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Broken: len(judge.Violations(run)) > 0 && len(judge.Groups(run)) == 0, Partial: partial(run), Skipped: skips(run.Manifest.Skipped), NotMeasured: len(run.Manifest.Skipped), Damage: run.Damage, Checks: checks(run)}
+	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Broken: len(judge.Violations(run)) > 0 && len(judge.Groups(run)) == 0, Partial: partial(run), Skipped: skips(run.Manifest.Skipped), NotMeasured: len(run.Manifest.Skipped), Damage: run.DamageSummary(), Damaged: len(run.Damage), Checks: checks(run)}
 	decided := make(map[*result.Result][]judge.Situation)
 	for _, d := range ds {
 		for _, r := range d.Situation.Results() {
@@ -170,7 +171,7 @@ func (q quality) Headline() string {
 	parts.add(q.Taken > 0, "%s of the CPUs taken by others", numfmt.Percent(100*q.Taken))
 	parts.add(q.Results > 0 && q.Rounds < q.Planned, "%d of %s", q.Rounds, numfmt.Plural(q.Planned, "round"))
 	parts.add(q.NotMeasured > 0, "%s not measured", numfmt.Plural(q.NotMeasured, "lock"))
-	parts.add(len(q.Damage) > 0, "%s of the file damaged", numfmt.Plural(len(q.Damage), "line"))
+	parts.add(q.Damaged > 0, "%s of the file damaged", numfmt.Plural(q.Damaged, "line"))
 	if len(parts) > 0 {
 		text += ": " + strings.Join(parts, ", ")
 	}
