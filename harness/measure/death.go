@@ -242,7 +242,7 @@ func crashed(err error, trace []string) error {
 // its clients had not connected by then, it never requested the lock.
 func overdue(h heard, limit time.Duration) error {
 	if h.At == atCalibration || h.At == atLock {
-		return &lostError{err: fmt.Errorf("measure: the measuring process was not ready to take the lock within %v: the machine, or a server, is too busy", limit)}
+		return &lostError{err: fmt.Errorf("measure: the measuring process was not ready to take the lock within %v: the machine, or a server, is too busy, or its limit of open files (ulimit -n) is too low", limit)}
 	}
 	return &lockError{fmt.Sprintf("measure: the measuring process could run for %v and did not end", limit),
 		oracle.Violation{Rule: oracle.Liveness, Count: 1,
