@@ -77,9 +77,7 @@ func TestPlaySeesTwoWinners(t *testing.T) {
 func playArbiter(t *testing.T, seed uint64) *result.Finding {
 	t.Helper()
 	f, err := runArbiter(t.Context(), Options{Repeats: 1, Seed: seed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return f
 }
 
@@ -122,5 +120,12 @@ func TestArbiterTables(t *testing.T) {
 		near("Jain at 1/N", j[1], 1, 0.05)
 		near("Jain by priority", j[3], 1/float64(n), 1e-9)
 		near("Jain in turn", j[4], 1, 1e-3) // the last rotation is incomplete
+	}
+}
+
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -41,9 +41,7 @@ func TestHandOver(t *testing.T) {
 func startRig(t testing.TB, cpus [2]int) *hopRig {
 	t.Helper()
 	rig, err := newHopRig(cpus[:]...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(rig.close)
 	return rig
 }

@@ -69,9 +69,7 @@ func (m *aMachine) sweep(n int, seed uint64) *hopSweep {
 
 func runSweep(t *testing.T, s *hopSweep) {
 	t.Helper()
-	if err := s.run(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, s.run(t.Context()))
 }
 
 func TestSweepKeepsItsTime(t *testing.T) {

@@ -34,9 +34,7 @@ func TestCoreToCoreRuns(t *testing.T) {
 	calls := 0
 	o.Progress = func(done, total int) { calls++ }
 	f, err := Run(t.Context(), coreToCore, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if f == nil || calls == 0 {
 		t.Fatalf("%d calls of Progress, finding %v", calls, f)
 	}
@@ -60,9 +58,7 @@ func TestCoreToCoreRuns(t *testing.T) {
 		return nil
 	}
 	again, err := Run(t.Context(), coreToCore, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if len(machine.CPUOrder()) == 2 && again.Answer != f.Answer {
 		t.Errorf("from the same samples: %q and %q", f.Answer, again.Answer)
 	}
@@ -263,9 +259,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 		if n := finished(again); n != len(measured) {
 			t.Errorf("after %d visits %d pairs were kept and %d taken up", visits, len(measured), n)
 		}
-		if err := again.run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, again.run(t.Context()))
 		for _, cpus := range second.log {
 			if measured[cpus] {
 				t.Fatalf("after %d visits %v is measured again", visits, cpus)

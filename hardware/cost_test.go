@@ -109,9 +109,7 @@ func TestMeasureFastPaths(t *testing.T) {
 	slow := fastPath{"slow", func(*fastPathWords, int) { time.Sleep(50 * time.Microsecond) }}
 	quick := fastPath{"quick", func(*fastPathWords, int) {}}
 	c := newFastPathCell([]fastPath{slow, quick}, unbound)
-	if err := c.measure(t.Context(), time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, c.measure(t.Context(), time.Millisecond))
 	if least := 50_000. / fastPathBatch; c.ns[0][0] < least || c.ratio[0][0] != 1 || c.ratio[1][0] >= 1 {
 		t.Errorf("ns %v, want at least %v for the first; ratios %v", c.ns, least, c.ratio)
 	}

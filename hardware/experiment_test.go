@@ -67,9 +67,7 @@ func TestSuiteRuns(t *testing.T) {
 			o.Budget *= 5
 			f, err = Run(t.Context(), e, o)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		if f.Name != e.Name || f.Question != e.Question || f.Method != e.Method || f.Source != e.Source || f.Elapsed <= 0 || f.Interrupted {
 			t.Errorf("found %+v", f)
 		}
@@ -247,9 +245,7 @@ func TestWriteField(t *testing.T) {
 			table.Rows = append(table.Rows, result.Row{Label: "r", Cells: make([]result.Cell, n)})
 		}
 		var out strings.Builder
-		if err := Write(&out, &result.Finding{Tables: []result.Table{table}}); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, Write(&out, &result.Finding{Tables: []result.Table{table}}))
 		return strings.Count(out.String(), "\n")
 	}
 	if small, large := field(maxField), field(maxField+1); small <= maxField || large >= maxField {

@@ -24,9 +24,7 @@ func pairApart(t *testing.T) *pinnedThreads {
 func startThreads(t *testing.T, cpus ...int) *pinnedThreads {
 	t.Helper()
 	c, err := newPinnedThreads(cpus...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	t.Cleanup(c.close)
 	return c
 }

@@ -23,9 +23,7 @@ func measureCAS(t *testing.T, name string, span time.Duration) []*casCell {
 		var cells []*casCell
 		for _, b := range casBodies {
 			c := &casCell{place: p, body: b}
-			if err := c.measure(t.Context(), span); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, c.measure(t.Context(), span))
 			cells = append(cells, c)
 		}
 		return cells
@@ -111,9 +109,7 @@ func TestManyThreads(t *testing.T) {
 	cpus := []int{unbound, unbound, unbound, unbound, unbound}
 	for _, b := range casBodies {
 		c := &casCell{place: placement{name: "five threads", cpus: cpus}, body: b}
-		if err := c.measure(t.Context(), time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, c.measure(t.Context(), time.Millisecond))
 		if b.atomic {
 			sound(t, c)
 		}
@@ -225,9 +221,7 @@ func TestLockCellsSeeABrokenLock(t *testing.T) {
 	cells, _ := newLockCells([]*harness.Variant{local("free", "", func() sync.Locker { return free{} })}, lockPlacements(placements()))
 	for _, c := range cells {
 		measureLonger(t, func(span time.Duration) string {
-			if err := c.measure(t.Context(), span); err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, c.measure(t.Context(), span))
 			if seen := total(c.tallies); seen.forgot == 0 || seen.violated == 0 {
 				return c.place.name
 			}
@@ -245,9 +239,7 @@ func TestLockCellsSeeABrokenLock(t *testing.T) {
 func TestLockCellsAcceptAMutex(t *testing.T) {
 	cells, notes := newLockCells([]*harness.Variant{local("mutex", "", newMutex)}, lockPlacements(placements()))
 	for _, c := range cells {
-		if err := c.measure(t.Context(), time.Millisecond); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, c.measure(t.Context(), time.Millisecond))
 		if seen := total(c.tallies); seen.broken() || seen.entered == 0 || len(c.ns) != 1 || c.ns[0] <= 0 {
 			t.Errorf("on %s: %+v, %v ns", c.place.name, seen, c.ns)
 		}

@@ -170,9 +170,7 @@ func TestWaitingAnswer(t *testing.T) {
 func TestWaitingNeighbour(t *testing.T) {
 	b := newWaitBench()
 	b.siblings = b.apart.cpus
-	if err := b.measure(t.Context(), time.Millisecond); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, b.measure(t.Context(), time.Millisecond))
 	for _, c := range b.cells {
 		if len(c.handOver) != 1 || c.handOver[0] <= 0 || len(c.vain) != 1 || c.vain[0] <= 0 || len(c.neighbour) != 1 || c.neighbour[0] <= 0 {
 			t.Errorf("%s: %+v", c.name, c)

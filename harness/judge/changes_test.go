@@ -40,9 +40,7 @@ func TestDirection(t *testing.T) {
 		}
 	}
 	c, err := Compare(base, next, CompareOptions{Metrics: []*result.Metric{result.Throughput, result.CPU}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	ts := c.Tables()
 	if len(ts) != 2 || ts[0].Baseline != "BASE" {
 		t.Fatalf("%+v, want a table for each metric", ts)

@@ -95,9 +95,7 @@ func TestVerdicts(t *testing.T) {
 				a.Manifest.Pair, b.Manifest.Pair = "p", "p"
 			}
 			got, err := Compare(a, b, c.o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			if r := got.Rows[0]; r.Verdict != c.want || got.Outcome() != c.outcome || got.Paired != c.paired {
 				t.Errorf("%s, %s; want %s, %s; row %+v", r.Verdict, got.Outcome(), c.want, c.outcome, r)
 			}
@@ -108,9 +106,7 @@ func TestVerdicts(t *testing.T) {
 	a.Manifest.Pair, b.Manifest.Pair = "p", "p"
 	b.Results = b.Results[3:]
 	got, err := Compare(a, b, none)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if r := got.Rows[0]; r.Points[1].Before.N != rounds-3 || r.Verdict != Regressed {
 		t.Errorf("%+v", r)
 	}
@@ -120,9 +116,7 @@ func TestSelf(t *testing.T) {
 	run := madeRun(rates{"x": around(1e6, 0.9, 3), "y": around(1e6, 0.5, 3)})
 	run.Manifest.Started = time.Unix(7, 7)
 	c, err := Compare(run, run, CompareOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if c.Outcome() != Fine || c.Rows[0].Verdict != NotWorse || !strings.Contains(strings.Join(c.Warnings, ""), "the same run") {
 		t.Errorf("%+v", c)
 	}
@@ -194,9 +188,7 @@ func TestViolations(t *testing.T) {
 			broken(new, c.status)
 		}
 		got, err := Compare(base, new, CompareOptions{Metrics: Metrics[:2]})
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		r := got.Rows[0]
 		if len(got.Rows) != 2 || r.Verdict != c.want || got.Outcome() != c.outcome || got.Tests != 1 ||
 			!strings.Contains(r.Note(), c.note) || c.notInNote != "" && strings.Contains(r.Note(), c.notInNote) {
@@ -259,9 +251,7 @@ func TestFloors(t *testing.T) {
 		{waits(20, 4000), waits(20, 5000), Regressed}, // likewise
 	} {
 		got, err := Compare(c.base, c.new, CompareOptions{Metrics: []*result.Metric{result.P99}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		if r := got.Rows[0]; r.Verdict != c.want {
 			t.Errorf("%s, want %s: %+v", r.Verdict, c.want, r)
 		}

@@ -56,9 +56,7 @@ func (h *History) of(t *testing.T, host, lock string) *HistorySeries {
 func over(t *testing.T, runs []*result.Run, o HistoryOptions) *History {
 	t.Helper()
 	h, err := NewHistory(runs, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	return h
 }
 

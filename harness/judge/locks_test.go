@@ -25,9 +25,7 @@ func TestLocks(t *testing.T) {
 		}
 	}
 	c, err := CompareLocks(run, "mine", CompareOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	if !c.Paired || len(c.Rows) != 3 {
 		t.Fatalf("paired is %v, with %d rows: %+v", c.Paired, len(c.Rows), c.Rows)
 	}

@@ -27,20 +27,14 @@ var recordings embed.FS
 func recorded(t *testing.T, name string) *result.Run {
 	t.Helper()
 	file, err := recordings.Open("testdata/" + name + ".jsonl.gz")
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	unzipped, err := gzip.NewReader(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, err)
 	run := &result.Run{Manifest: result.Manifest{Machine: machine.Environment{CPUs: 2, GOMAXPROCS: 2}}}
 	in := bufio.NewScanner(unzipped)
 	for in.Scan() {
 		record, err := result.Decode(in.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		run.Results = append(run.Results, record.Result)
 		run.Manifest.Rounds = max(run.Manifest.Rounds, record.Result.Round+1)
 	}

@@ -57,9 +57,7 @@ func TestWarnings(t *testing.T) {
 		a, b := madeRun(xs), madeRun(xs)
 		edit(a, b)
 		c, err := Compare(a, b, CompareOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, err)
 		return strings.Join(c.Warnings, "\n")
 	}
 	for _, c := range []struct {
@@ -110,9 +108,7 @@ func TestTwoMachines(t *testing.T) {
 			a, b := madeRun(rates{"x": around(1e6, 0.01, 10)}), madeRun(rates{"x": around(slower*1e6, 0.01, 10)})
 			c.edit(&b.Manifest.Machine)
 			got, err := Compare(a, b, CompareOptions{AnyHost: c.anyHost})
-			if err != nil {
-				t.Fatal(err)
-			}
+			requireNoError(t, err)
 			want := map[float64]GateVerdict{0.5: Regressed, 1: NotWorse, 2: Better}[slower]
 			if c.want == Elsewhere {
 				want = Elsewhere
@@ -149,5 +145,12 @@ func TestMetrics(t *testing.T) {
 		if _, err := FindMetrics(names); !errors.Is(err, harness.ErrUsage) {
 			t.Errorf("%q: %v", names, err)
 		}
+	}
+}
+
+func requireNoError(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
