@@ -9,8 +9,7 @@ import (
 )
 
 func (p *Program) agreeCommand() *cobra.Command {
-	usual := 0.9
-	least := &usual
+	least := new(0.9)
 	var guarantees guarding
 	cmd := &cobra.Command{
 		Use:   "agree DIR [DIR]...",

@@ -214,8 +214,7 @@ func (o *compareOptions) options() (how judge.CompareOptions, err error) {
 	if err != nil {
 		return how, err
 	}
-	how = judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost, Margin: o.margin}
-	return how, nil
+	return judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost, Margin: o.margin}, nil
 }
 
 // among returns a matcher of --locks to locks of the runs, which this program may lack.

@@ -71,8 +71,7 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	if err != nil {
 		return err
 	}
-	usual := stat.DefaultMargin
-	how.Margin = cmp.Or(how.Margin, &usual)
+	how.Margin = cmp.Or(how.Margin, new(stat.DefaultMargin))
 	runs, err := loadRuns(dirs)
 	if err == nil {
 		how.Locks, err = o.among(runs...)
@@ -97,8 +96,6 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	if o.out == "" || o.format != "text" {
 		return verdict
 	}
-	if _, err := fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", reportLine(newTarget(o.out).first())); err != nil {
-		return err
-	}
-	return verdict
+	_, err = fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", reportLine(newTarget(o.out).first()))
+	return cmp.Or(err, verdict)
 }

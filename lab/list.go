@@ -21,10 +21,7 @@ func (p *Program) listCommand() *cobra.Command {
 		Short: "List the locks, their sources and their claims",
 		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
-			if len(words) == 0 {
-				words = []string{"all"}
-			}
-			locks, err := p.choose(words)
+			locks, err := p.choose(or(words, "all"))
 			if err != nil {
 				return err
 			}

@@ -90,8 +90,7 @@ func (p *Program) reportCommand() *cobra.Command {
 				return usage("--format is %q: want json, or leave it out", o.format)
 			case o.format != "" && o.out+o.pictures != "":
 				return usage("--format json prints, and writes no file: leave out --out and --png")
-			}
-			if len(o.guarantees.chaos) > 0 && len(dirs) > 1 {
+			case len(o.guarantees.chaos) > 0 && len(dirs) > 1:
 				return usage("--chaos is for one run; of several, each takes its own from DIR/%s", chaosName)
 			}
 			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the report", func(files *saver) error {
@@ -159,25 +158,19 @@ func parseContenders(text string) (int, error) {
 
 // predict requests the predictions, for one run with predictable distributed locks.
 func (o *reportOptions) predict(runs []*result.Run) error {
-	run := runs[0]
-	run.Contenders, run.RoundTrips = o.contenders, o.trips
-	for _, f := range []struct {
-		name  string
-		given bool
-		check func(*result.Run) error
-	}{
-		{"contenders", o.contenders != nil, chart.CanExtrapolate},
-		{"rtt", o.trips != nil, page.CanPredict},
-	} {
-		if !f.given {
-			continue
-		}
-		if len(runs) > 1 {
-			return usage("--%s is for one run", f.name)
-		}
-		if err := f.check(run); err != nil {
-			return fmt.Errorf("--%s: %w", f.name, err)
-		}
+	runs[0].Contenders, runs[0].RoundTrips = o.contenders, o.trips
+	return cmp.Or(predictable(runs, "contenders", o.contenders != nil, chart.CanExtrapolate), predictable(runs, "rtt", o.trips != nil, page.CanPredict))
+}
+
+func predictable(runs []*result.Run, flag string, given bool, check func(*result.Run) error) error {
+	switch {
+	case !given:
+		return nil
+	case len(runs) > 1:
+		return usage("--%s is for one run", flag)
+	}
+	if err := check(runs[0]); err != nil {
+		return fmt.Errorf("--%s: %w", flag, err)
 	}
 	return nil
 }

@@ -26,12 +26,7 @@ func newTarget(out string) target {
 	return target{filepath.Join(out, reportName), filepath.Join(out, markdownName)}
 }
 
-func (t target) first() string {
-	if t.html == "" {
-		return t.markdown
-	}
-	return t.html
-}
+func (t target) first() string { return cmp.Or(t.html, t.markdown) }
 
 // folder returns the directory of the Markdown's pictures, unique for each report.
 func (t target) folder() string {
