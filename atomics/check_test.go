@@ -14,14 +14,14 @@ import (
 
 // TestPrimitive applies this checker to the Suite, TestCheckRejects to broken primitives.
 
-// check returns the faults of p: on one goroutine and then, if there are none, on several,
+// checkPrimitive returns the faults of p: on one goroutine and then, if there are none, on several,
 // where a wrong primitive may do anything. visible: the race detector sees the order of p.
-func check(p *Primitive, visible bool) error {
+func checkPrimitive(p *Primitive, visible bool) error {
 	random := rand.NewChaCha8([32]byte([]byte("the same scripts in every run...")))
 	for range 200 {
 		script := make([]byte, 40*stepSize)
 		random.Read(script)
-		if err := differ(p, script); err != nil {
+		if err := compareWithReference(p, script); err != nil {
 			return err
 		}
 	}
@@ -29,7 +29,7 @@ func check(p *Primitive, visible bool) error {
 	return errors.Join(h32.all(), h64.all())
 }
 
-func differ(p *Primitive, script []byte) error {
+func compareWithReference(p *Primitive, script []byte) error {
 	if err := differWidth(p.Word32, Reference.Word32, script); err != nil {
 		return fmt.Errorf("32 bits: %w", err)
 	}
@@ -51,7 +51,7 @@ func differWidth[T uint32 | uint64](got, want Operations[T], script []byte) erro
 		*g, *w = [3]T{guard, 0, guard}, [3]T{guard, 0, guard}
 	}
 	for ; len(script) >= stepSize; script = script[stepSize:] {
-		a, b := operands(w[1], script[1], script[2:stepSize])
+		a, b := drawOperands(w[1], script[1], script[2:stepSize])
 		var name string
 		var rg, rw any
 		switch script[0] % 5 {
@@ -78,9 +78,9 @@ func differWidth[T uint32 | uint64](got, want Operations[T], script []byte) erro
 	return nil
 }
 
-// operands chooses the values to compare with and to write. Half of the former equal the word,
+// drawOperands chooses the values to compare with and to write. Half of the former equal the word,
 // a quarter differ in one bit; some of the latter are at an end of the range.
-func operands[T uint32 | uint64](now T, how byte, data []byte) (a, b T) {
+func drawOperands[T uint32 | uint64](now T, how byte, data []byte) (a, b T) {
 	bits := 8 * unsafe.Sizeof(now)
 	v := binary.LittleEndian.Uint64(data)
 	switch a, b = T(v>>3), T(v); how & 3 {
@@ -143,7 +143,7 @@ func (h hammer[T]) casCounts() error {
 			}
 		}
 	})
-	return expect("sum", h.LoadAcquire(word), T(n))
+	return expectEqual("sum", h.LoadAcquire(word), T(n))
 }
 
 func (h hammer[T]) addCounts() error {
@@ -151,8 +151,8 @@ func (h hammer[T]) addCounts() error {
 	var sums [workers]T
 	n := runWorkers(func(i int) { sums[i] += h.Add(word, 1) })
 	return errors.Join(
-		expect("sum", h.LoadAcquire(word), T(n)),
-		expect("sum of the results", total(sums), T(n*(n+1)/2)),
+		expectEqual("sum", h.LoadAcquire(word), T(n)),
+		expectEqual("sum of the results", total(sums), T(n*(n+1)/2)),
 	)
 }
 
@@ -164,7 +164,7 @@ func (h hammer[T]) swapKeeps() error {
 		in[i] += token[i] + T(i)
 		out[i] += h.Swap(word, token[i]+T(i))
 	})
-	return expect("sum of the tokens that came out", total(out)+h.LoadAcquire(word), total(in))
+	return expectEqual("sum of the tokens that came out", total(out)+h.LoadAcquire(word), total(in))
 }
 
 func (h hammer[T]) lockExcludes() error {
@@ -172,9 +172,9 @@ func (h hammer[T]) lockExcludes() error {
 	var stuck [workers]error
 	var count, inside int // guarded by word
 	overlaps := 0         // guarded by word
-	together(func(i int) {
+	runTogether(func(i int) {
 		for k := range lockUses {
-			if stuck[i] = wait(func() bool { return h.CompareAndSwap(word, 0, 1) }); stuck[i] != nil {
+			if stuck[i] = waitUntil(func() bool { return h.CompareAndSwap(word, 0, 1) }); stuck[i] != nil {
 				return
 			}
 			h.acquired(word)
@@ -192,8 +192,8 @@ func (h hammer[T]) lockExcludes() error {
 		}
 	})
 	return errors.Join(errors.Join(stuck[:]...),
-		expect("two inside", overlaps, 0),
-		expect("count", count, workers*lockUses))
+		expectEqual("two inside", overlaps, 0),
+		expectEqual("count", count, workers*lockUses))
 }
 
 // releasePublishes passes plain memory between two goroutines by StoreRelease and
@@ -206,11 +206,11 @@ func (h hammer[T]) releasePublishes() error {
 	for i := range 2 {
 		wg.Go(func() {
 			for k := T(i); k < lockUses; k += 2 {
-				if errs[i] = wait(func() bool { return h.LoadAcquire(word) == k }); errs[i] != nil {
+				if errs[i] = waitUntil(func() bool { return h.LoadAcquire(word) == k }); errs[i] != nil {
 					return
 				}
 				h.acquired(word)
-				errs[i] = errors.Join(errs[i], expect("data", data, k))
+				errs[i] = errors.Join(errs[i], expectEqual("data", data, k))
 				data = k + 1
 				h.releasing(word)
 				h.StoreRelease(word, k+1)
@@ -238,7 +238,7 @@ func (h hammer[T]) releasing(word *T) {
 func runWorkers(operation func(i int)) (calls uint64) {
 	var batches, overlaps atomic.Uint64
 	deadline := time.Now().Add(200 * time.Millisecond)
-	together(func(i int) {
+	runTogether(func(i int) {
 		for last := uint64(0); overlaps.Load() < enough; {
 			for range batch {
 				operation(i)
@@ -255,8 +255,8 @@ func runWorkers(operation func(i int)) (calls uint64) {
 	return batches.Load() * batch
 }
 
-// together runs f(0) to f(workers-1), started at the same time, and waits for all.
-func together(f func(i int)) {
+// runTogether runs f(0) to f(workers-1), started at the same time, and waits for all.
+func runTogether(f func(i int)) {
 	var arrived atomic.Int32
 	var wg sync.WaitGroup
 	for i := range workers {
@@ -270,7 +270,7 @@ func together(f func(i int)) {
 	wg.Wait()
 }
 
-func wait(done func() bool) error {
+func waitUntil(done func() bool) error {
 	var deadline time.Time
 	for i := 1; !done(); i++ {
 		runtime.Gosched()
@@ -293,7 +293,7 @@ func total[T uint32 | uint64](vs [workers]T) (sum T) {
 	return sum
 }
 
-func expect[T comparable](what string, got, want T) error {
+func expectEqual[T comparable](what string, got, want T) error {
 	if got != want {
 		return fmt.Errorf("%s is %v, want %v", what, got, want)
 	}

@@ -102,7 +102,7 @@ func TestToolchainOrder(t *testing.T) {
 	orderWide(r, 1)
 	orderAdd(r, 1)
 
-	listing := disassemble(t, "amd64")
+	listing := disassembleTarget(t, "amd64")
 	for _, function := range []string{"orderStores", "orderLoads", "orderLoop", "orderCopies", "orderWide", "orderAdd"} {
 		body, found := functionBody(listing, function)
 		if !found {

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// parked waits until the owner of p can no longer leave Park without a wake-up.
-func parked(p *Parker) {
+// awaitParked waits until the owner of p can no longer leave Park without a wake-up.
+func awaitParked(p *Parker) {
 	for p.state.Load() != parkerParked {
 		runtime.Gosched()
 	}
@@ -39,7 +39,7 @@ func TestParkUntil(t *testing.T) {
 				t.Errorf("ParkUntil of a sleeper returns %t, want %t", got, want)
 			}
 		})
-		parked(p)
+		awaitParked(p)
 		wake()
 		wg.Wait()
 	}

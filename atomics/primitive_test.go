@@ -41,7 +41,7 @@ func TestPrimitive(t *testing.T) {
 			if !p.Available() {
 				t.Skipf("this CPU lacks %s", p.Insn)
 			}
-			if err := check(p, p == Reference); err != nil {
+			if err := checkPrimitive(p, p == Reference); err != nil {
 				t.Error(err)
 			}
 		})
@@ -55,7 +55,7 @@ func FuzzPrimitive(f *testing.F) {
 			if !p.Available() {
 				continue // TestPrimitive reports it
 			}
-			if err := differ(p, script); err != nil {
+			if err := compareWithReference(p, script); err != nil {
 				t.Errorf("%s: %v", p.Name, err)
 			}
 		}
@@ -140,7 +140,7 @@ func TestCheckRejects(t *testing.T) {
 			}
 			p := *Reference
 			m.change(&p)
-			if err := check(&p, true); err == nil || !strings.Contains(err.Error(), m.want) {
+			if err := checkPrimitive(&p, true); err == nil || !strings.Contains(err.Error(), m.want) {
 				t.Errorf("check says %v, want %q", err, m.want)
 			}
 		})

@@ -245,7 +245,7 @@ func TestToolchainInstructions(t *testing.T) {
 			continue // make test-all disassembles all, with all tags
 		}
 		if listings[in.target] == "" {
-			listings[in.target] = disassemble(t, in.target)
+			listings[in.target] = disassembleTarget(t, in.target)
 		}
 		requireInstructions(t, listings[in.target], in.target, strings.ReplaceAll(in.function, "%d", "32"), in.must, in.never)
 		if in.must64 != "" {
@@ -274,7 +274,7 @@ func functionBody(listing, function string) (body string, found bool) {
 	return blanks.ReplaceAllString(body, " "), found
 }
 
-func disassemble(t *testing.T, target string) string {
+func disassembleTarget(t *testing.T, target string) string {
 	t.Helper()
 	arch, tags, _ := strings.Cut(target, " ")
 	binary := testBinary(t, arch, tags)

@@ -39,7 +39,7 @@ func TestWords(t *testing.T) {
 		"StoreRelease": words((*Uint32).StoreRelease, (*Uint64).StoreRelease),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := check(p, true); err != nil {
+			if err := checkPrimitive(p, true); err != nil {
 				t.Error(err)
 			}
 		})
@@ -174,7 +174,7 @@ func pollInTurn[T uint32 | uint64, W pollable[T]](t *testing.T, word W) {
 				for k := T(i); k < turns && errs[i] == nil; k += 2 {
 					n, err := awaitTurn(word, k, deadline)
 					seen[i] += n
-					errs[i] = errors.Join(err, expect("data", data, k))
+					errs[i] = errors.Join(err, expectEqual("data", data, k))
 					data = k + 1
 					word.StoreRelease(k + 1)
 				}

@@ -19,7 +19,7 @@ import (
 // TestRanksApart: ranks with separate addresses, host names and networks make one run, with
 // locks on either server. A namespace needs servers that it starts itself.
 func TestRanksApart(t *testing.T) {
-	lab := program(t)
+	lab := buildProgram(t)
 	needNamespaces(t)
 	for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper} {
 		if env := backend.UsersServer(kind); env != "" {

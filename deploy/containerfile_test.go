@@ -33,7 +33,7 @@ var build = sync.OnceValues(func() (string, error) {
 	return path, err
 })
 
-func program(t *testing.T) string {
+func buildProgram(t *testing.T) string {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("make test-all builds it")
@@ -68,7 +68,7 @@ func TestContainerfile(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("images are of Linux")
 	}
-	bin, err := elf.Open(program(t))
+	bin, err := elf.Open(buildProgram(t))
 	requireNoError(t, err)
 	defer bin.Close()
 	if libs, err := bin.ImportedLibraries(); err != nil || len(libs) > 0 {
@@ -79,7 +79,7 @@ func TestContainerfile(t *testing.T) {
 			t.Error("it needs a dynamic linker")
 		}
 	}
-	containerfile := text(t, "Containerfile")
+	containerfile := readText(t, "Containerfile")
 	for _, m := range regexp.MustCompile(`(?m)^COPY ([a-z].*) \./$`).FindAllStringSubmatch(containerfile, -1) {
 		for name := range strings.FieldsSeq(m[1]) {
 			if _, err := os.Stat(filepath.Join("..", name)); err != nil {
@@ -87,7 +87,7 @@ func TestContainerfile(t *testing.T) {
 			}
 		}
 	}
-	mod := text(t, "../go.mod")
+	mod := readText(t, "../go.mod")
 	want := regexp.MustCompile(`(?m)^go (\d+\.\d+)`).FindStringSubmatch(mod)[1]
 	if image := regexp.MustCompile(`golang:(\S+)`).FindStringSubmatch(containerfile)[1]; image != want {
 		t.Errorf("it builds with Go %s, go.mod asks for %s", image, want)
@@ -97,7 +97,7 @@ func TestContainerfile(t *testing.T) {
 func TestLicences(t *testing.T) {
 	licences, err := runStep(`.*&& (.*scripts/licences .*) > /root-of-image/LICENSES`, "$1")
 	requireNoError(t, err)
-	info, err := buildinfo.ReadFile(program(t))
+	info, err := buildinfo.ReadFile(buildProgram(t))
 	requireNoError(t, err)
 	for _, name := range []string{info.Main.Path, info.GoVersion} {
 		if !strings.Contains("\n"+licences, "\n==== "+name+": LICENSE") {

@@ -29,8 +29,8 @@ case "$*" in
 esac
 `
 
-// fetch runs the script, and returns its output and the calls of kubectl.
-func fetch(t *testing.T, env []string, args ...string) (said string, calls []string, err error) {
+// runFetch runs the script, and returns its output and the calls of kubectl.
+func runFetch(t *testing.T, env []string, args ...string) (said string, calls []string, err error) {
 	t.Helper()
 	bin := t.TempDir()
 	requireNoError(t, os.WriteFile(filepath.Join(bin, "kubectl"), []byte(kubectl), 0o755))
@@ -45,12 +45,12 @@ func fetch(t *testing.T, env []string, args ...string) (said string, calls []str
 
 func TestFetch(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "runs")
-	said, calls, err := fetch(t, nil, dir)
+	said, calls, err := runFetch(t, nil, dir)
 	if err != nil {
 		t.Fatalf("%v: %s %q", err, said, calls)
 	}
 	for i := range 2 {
-		from := text(t, filepath.Join(dir, fmt.Sprintf("rank-%d", i), "manifest.json"))
+		from := readText(t, filepath.Join(dir, fmt.Sprintf("rank-%d", i), "manifest.json"))
 		if want := fmt.Sprintf("locklab-%d-x:/results/rank\n", i); from != want {
 			t.Errorf("rank-%d is from %q, want %q", i, from, want)
 		}
@@ -82,7 +82,7 @@ func TestFetchFails(t *testing.T) {
 		"no run":        {[]string{"EMPTY=1"}, []string{filepath.Join(t.TempDir(), "b")}, 1, "locklab-0-x left no run"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			said, calls, err := fetch(t, c.env, c.args...)
+			said, calls, err := runFetch(t, c.env, c.args...)
 			if status, _ := exitOf(err); status != c.status || !strings.Contains(said, c.want) || strings.Count(said, "\n") != 1 {
 				t.Errorf("got %v, %q, want the status %d and one line with %q", err, said, c.status, c.want)
 			}

@@ -37,7 +37,7 @@ func requireNoError(t *testing.T, err error) {
 	}
 }
 
-func text(t *testing.T, file string) string {
+func readText(t *testing.T, file string) string {
 	t.Helper()
 	b, err := os.ReadFile(file)
 	requireNoError(t, err)
@@ -65,7 +65,7 @@ func (m manifest) check(text string) error {
 
 func TestManifests(t *testing.T) {
 	for _, m := range all {
-		if err := m.check(text(t, m.file)); err != nil {
+		if err := m.check(readText(t, m.file)); err != nil {
 			t.Errorf("%s: %v", m.file, err)
 		}
 	}
@@ -86,7 +86,7 @@ func TestManifestsReject(t *testing.T) {
 		{all[3], "    healthcheck:", "    healthchek:", "healthchek"},
 		{all[3], "condition: service_healthy", "condition: healthy", "must be one of"},
 	} {
-		was := text(t, c.m.file)
+		was := readText(t, c.m.file)
 		if err := c.m.check(strings.Replace(was, c.old, c.new, 1)); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(was, c.old) {
 			t.Errorf("%s with %q: got %v, want an error with %q", c.m.file, c.new, err, c.want)
 		}
@@ -96,9 +96,9 @@ func TestManifestsReject(t *testing.T) {
 // TestRanksOfManifests: numbers agree, results leave the pod, and no rank restarts alone. The
 // program understands the arguments.
 func TestRanksOfManifests(t *testing.T) {
-	job, compose := text(t, all[0].file), text(t, all[3].file)
+	job, compose := readText(t, all[0].file), readText(t, all[3].file)
 	env := map[string]string{"JOB_COMPLETION_INDEX": "0"}
-	for _, m := range regexp.MustCompile(`(?m)^  (\w+): "?([^"\n]*)"?$`).FindAllStringSubmatch(text(t, all[2].file), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^  (\w+): "?([^"\n]*)"?$`).FindAllStringSubmatch(readText(t, all[2].file), -1) {
 		env[m[1]] = m[2]
 	}
 	ranks := env["LOCKLAB_RANKS"]
@@ -107,7 +107,7 @@ func TestRanksOfManifests(t *testing.T) {
 			t.Errorf("job.yaml lacks %q", want)
 		}
 	}
-	if strings.Count(job, "- name: results") != 3 || !strings.Contains(text(t, all[1].file), "clusterIP: None") {
+	if strings.Count(job, "- name: results") != 3 || !strings.Contains(readText(t, all[1].file), "clusterIP: None") {
 		t.Error("no volume has the results, or the Service is not headless")
 	}
 	commands := regexp.MustCompile(`command: ((?:run|merge) .*)\n`).FindAllStringSubmatch(compose, -1)
@@ -124,11 +124,11 @@ func TestRanksOfManifests(t *testing.T) {
 	args := regexp.MustCompile(`(?s) args:\n(.*?)\n +envFrom:`).FindStringSubmatch(job)
 	pod := regexp.MustCompile(`\$\((\w+)\)`).ReplaceAllStringFunc(strings.ReplaceAll(args[1], "- ", ""), func(v string) string { return env[strings.Trim(v, "$()")] })
 	for _, args := range []string{pod, first, commands[n][1]} {
-		if err := checkArguments(program(t), strings.Fields(args)); err != nil || len(strings.Fields(args)) < 4 {
+		if err := checkArguments(buildProgram(t), strings.Fields(args)); err != nil || len(strings.Fields(args)) < 4 {
 			t.Errorf("%q: %v", args, err)
 		}
 	}
-	if checkArguments(program(t), []string{"run", "--nonsense=1"}) == nil {
+	if checkArguments(buildProgram(t), []string{"run", "--nonsense=1"}) == nil {
 		t.Error("the program understands --nonsense")
 	}
 }

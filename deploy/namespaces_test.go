@@ -58,13 +58,13 @@ func inNamespaces(t *testing.T, env []string, args ...string) (string, error) {
 		_, stderr := exitOf(err)
 		err = fmt.Errorf("%w: %s", err, stderr)
 	}
-	if left := remains(cmd.Process.Pid); len(left) > 0 {
+	if left := remainingNamespaces(cmd.Process.Pid); len(left) > 0 {
 		t.Errorf("it left %v", left)
 	}
 	return string(out), err
 }
 
-func remains(pid int) (names []string) {
+func remainingNamespaces(pid int) (names []string) {
 	entries, _ := os.ReadDir("/run/netns")
 	for _, e := range entries {
 		if strings.HasPrefix(e.Name(), fmt.Sprintf("locklab-%d-", pid)) {
@@ -148,7 +148,7 @@ echo $$; while :; do sleep 1; done`
 			requireNoError(t, err)
 			var pids [2]int
 			_, err = fmt.Fscan(out, &pids[0], &pids[1])
-			if made := remains(cmd.Process.Pid); err != nil || len(made) != 3 {
+			if made := remainingNamespaces(cmd.Process.Pid); err != nil || len(made) != 3 {
 				t.Errorf("it made %v, want three (%v)", made, err)
 			}
 			if err := cmd.Process.Signal(sig); err != nil {
@@ -159,16 +159,16 @@ echo $$; while :; do sleep 1; done`
 				t.Errorf("after the signal it printed %q, want that the first ended itself (%v)", rest, err)
 			}
 			cmd.Wait()
-			for end := time.Now().Add(patience); len(remains(cmd.Process.Pid)) > 0 || running(pids[0]) || running(pids[1]); time.Sleep(20 * time.Millisecond) {
+			for end := time.Now().Add(patience); len(remainingNamespaces(cmd.Process.Pid)) > 0 || processRuns(pids[0]) || processRuns(pids[1]); time.Sleep(20 * time.Millisecond) {
 				if time.Now().After(end) {
-					t.Fatalf("it left %v, or of %v a process", remains(cmd.Process.Pid), pids)
+					t.Fatalf("it left %v, or of %v a process", remainingNamespaces(cmd.Process.Pid), pids)
 				}
 			}
 		})
 	}
 }
 
-func running(pid int) bool {
+func processRuns(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !regexp.MustCompile(`\) [ZX] `).Match(stat)
 }

@@ -182,7 +182,7 @@ func (s *slurm) stop() {
 // has few windows, long enough for a busy machine.
 func jobScript(t *testing.T, redis, dir string) string {
 	t.Helper()
-	script := text(t, "slurm/locklab.sbatch")
+	script := readText(t, "slurm/locklab.sbatch")
 	for pattern, line := range map[string]string{
 		`(?m)^export LOCKLAB_REDIS=.*$`: "export LOCKLAB_REDIS=" + redis,
 		`(?m)^DIR=.*$`:                  "DIR=" + dir,
@@ -229,7 +229,7 @@ func (s *slurm) submit(name, script string) (job, said string, status int) {
 		return err == nil && code != nil
 	})
 	status, _ = strconv.Atoi(string(code[1])) // digits
-	return job, text(s.t, s.path(name+".txt")), status
+	return job, readText(s.t, s.path(name+".txt")), status
 }
 
 func TestSlurm(t *testing.T) {
@@ -238,7 +238,7 @@ func TestSlurm(t *testing.T) {
 	requireNoError(t, err)
 	defer redis.Stop()
 	dir := t.TempDir()
-	requireNoError(t, os.Link(program(t), filepath.Join(dir, "locklab")))
+	requireNoError(t, os.Link(buildProgram(t), filepath.Join(dir, "locklab")))
 	script := jobScript(t, redis.Endpoint().Addrs[0][0], dir)
 	for name, script := range map[string]string{"shared": script, "unshared": scriptWithoutSharedFiles(t, script)} {
 		t.Run(name, func(t *testing.T) {

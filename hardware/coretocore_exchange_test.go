@@ -108,7 +108,7 @@ type syntheticLevel struct {
 	n          int
 }
 
-func synthesize(seed uint64, levels ...syntheticLevel) []float64 {
+func synthesizeHops(seed uint64, levels ...syntheticLevel) []float64 {
 	random := rand.New(machine.NewRandom(seed))
 	var s []float64
 	for _, l := range levels {
@@ -120,7 +120,7 @@ func synthesize(seed uint64, levels ...syntheticLevel) []float64 {
 	return s
 }
 
-func scatter(seed uint64, samples []float64, n int, a, b float64) []float64 {
+func scatterSamples(seed uint64, samples []float64, n int, a, b float64) []float64 {
 	random := rand.New(machine.NewRandom(seed))
 	for range n {
 		samples = append(samples, a*math.Pow(b/a, random.Float64()))
@@ -136,36 +136,36 @@ func TestRegimes(t *testing.T) {
 		want    []float64 // medians
 		share   []float64
 	}{
-		{"one", func(s uint64) []float64 { return synthesize(s, syntheticLevel{27, 0.04, 31}) }, []float64{27}, []float64{1}},
-		{"one, wide", func(s uint64) []float64 { return synthesize(s, syntheticLevel{27, 0.15, 400}) }, []float64{27}, []float64{1}},
+		{"one", func(s uint64) []float64 { return synthesizeHops(s, syntheticLevel{27, 0.04, 31}) }, []float64{27}, []float64{1}},
+		{"one, wide", func(s uint64) []float64 { return synthesizeHops(s, syntheticLevel{27, 0.15, 400}) }, []float64{27}, []float64{1}},
 		{"one, nothing but equal", func(uint64) []float64 { return slices.Repeat([]float64{27}, 40) }, []float64{27}, []float64{1}},
-		{"one of any figures", func(s uint64) []float64 { return scatter(s, nil, 2000, 25, 100) }, []float64{50}, []float64{1}},
+		{"one of any figures", func(s uint64) []float64 { return scatterSamples(s, nil, 2000, 25, 100) }, []float64{50}, []float64{1}},
 		{"two", func(s uint64) []float64 {
-			return synthesize(s, syntheticLevel{27, 0.04, 40}, syntheticLevel{105, 0.06, 20})
+			return synthesizeHops(s, syntheticLevel{27, 0.04, 40}, syntheticLevel{105, 0.06, 20})
 		}, []float64{27, 105}, []float64{2. / 3, 1. / 3}},
 		{"two, near", func(s uint64) []float64 {
-			return synthesize(s, syntheticLevel{27, 0.02, 500}, syntheticLevel{37, 0.02, 500})
+			return synthesizeHops(s, syntheticLevel{27, 0.02, 500}, syntheticLevel{37, 0.02, 500})
 		}, []float64{27, 37}, []float64{0.5, 0.5}},
 		{"two, too near", func(s uint64) []float64 {
-			return synthesize(s, syntheticLevel{27, 0.01, 500}, syntheticLevel{32, 0.01, 500})
+			return synthesizeHops(s, syntheticLevel{27, 0.01, 500}, syntheticLevel{32, 0.01, 500})
 		}, []float64{29.4}, []float64{1}},
 		{"two, a little too near", func(uint64) []float64 {
-			return append(of(500, 27), of(500, 27*math.Pow(regimeGap, 0.9))...)
+			return append(repeated(500, 27), repeated(500, 27*math.Pow(regimeGap, 0.9))...)
 		}, []float64{30.6}, []float64{1}},
 		{"two, one of them rare", func(s uint64) []float64 {
-			return synthesize(s, syntheticLevel{27, 0.04, 950}, syntheticLevel{105, 0.04, 50})
+			return synthesizeHops(s, syntheticLevel{27, 0.04, 950}, syntheticLevel{105, 0.04, 50})
 		}, []float64{27, 105}, []float64{0.95, 0.05}},
 		{"one and some too rare", func(s uint64) []float64 {
-			return synthesize(s, syntheticLevel{27, 0.04, 990}, syntheticLevel{105, 0.04, 10})
+			return synthesizeHops(s, syntheticLevel{27, 0.04, 990}, syntheticLevel{105, 0.04, 10})
 		}, []float64{27}, []float64{1}},
 		{"one and outliers", func(s uint64) []float64 {
-			return scatter(s, synthesize(s, syntheticLevel{27, 0.04, 1000}), 50, 40, 4000)
+			return scatterSamples(s, synthesizeHops(s, syntheticLevel{27, 0.04, 1000}), 50, 40, 4000)
 		}, []float64{27}, []float64{1}},
 		{"two and outliers", func(s uint64) []float64 {
-			return scatter(s, synthesize(s, syntheticLevel{27, 0.04, 600}, syntheticLevel{105, 0.04, 400}), 50, 20, 4000)
+			return scatterSamples(s, synthesizeHops(s, syntheticLevel{27, 0.04, 600}, syntheticLevel{105, 0.04, 400}), 50, 20, 4000)
 		}, []float64{27, 105}, []float64{0.6, 0.4}},
 		{"three", func(s uint64) []float64 {
-			return synthesize(s, syntheticLevel{10.1, 0.05, 100}, syntheticLevel{28, 0.05, 300}, syntheticLevel{108, 0.06, 200})
+			return synthesizeHops(s, syntheticLevel{10.1, 0.05, 100}, syntheticLevel{28, 0.05, 300}, syntheticLevel{108, 0.06, 200})
 		}, []float64{10.1, 28, 108}, []float64{1. / 6, 1. / 2, 1. / 3}},
 	} {
 		for seed := range uint64(20) {

@@ -60,7 +60,7 @@ func (m *aMachine) visit(ctx context.Context, p *hopPair, samples int, within ti
 	return ctx.Err()
 }
 
-func finished(s *hopSweep) int { return len(measuredPairs(s.pairs)) }
+func countFinished(s *hopSweep) int { return len(measuredPairs(s.pairs)) }
 
 func (m *aMachine) sweep(n int, seed uint64) *hopSweep {
 	pairs := shuffledPairs(m.cpus(n), m.relation, seed)
@@ -108,8 +108,8 @@ func TestSweepKeepsItsTime(t *testing.T) {
 			if took := m.clock.Sub(time.Time{}); took > test.within || took < test.least && slices.Contains([]string{"as it should be", "slow at first"}, name) {
 				t.Errorf("%d CPUs, %s: took %v, want %v to %v", test.cpus, name, took, test.least, test.within)
 			}
-			if s.skipped > 0 || finished(s) != len(s.pairs) {
-				t.Errorf("%d CPUs, %s: %d of %d pairs finished, %d skipped", test.cpus, name, finished(s), len(s.pairs), s.skipped)
+			if s.skipped > 0 || countFinished(s) != len(s.pairs) {
+				t.Errorf("%d CPUs, %s: %d of %d pairs finished, %d skipped", test.cpus, name, countFinished(s), len(s.pairs), s.skipped)
 			}
 			count := make(map[[2]int]int)
 			for _, cpus := range m.log {
@@ -160,13 +160,13 @@ func TestSweepEndsOnABusyMachine(t *testing.T) {
 	}}
 	s := m.sweep(256, 1)
 	runSweep(t, s)
-	if took := m.clock.Sub(time.Time{}); took > 20*time.Minute || s.skipped == 0 || finished(s) < 40 || finished(s)+s.skipped > len(s.pairs) {
-		t.Errorf("took %v, %d finished, %d skipped of %d", took, finished(s), s.skipped, len(s.pairs))
+	if took := m.clock.Sub(time.Time{}); took > 20*time.Minute || s.skipped == 0 || countFinished(s) < 40 || countFinished(s)+s.skipped > len(s.pairs) {
+		t.Errorf("took %v, %d finished, %d skipped of %d", took, countFinished(s), s.skipped, len(s.pairs))
 	}
 	m = &aMachine{lose: true}
 	s = m.sweep(16, 1)
-	if err := s.run(t.Context()); err != nil || finished(s) > 0 {
-		t.Errorf("without samples %d pairs are finished, error %v", finished(s), err)
+	if err := s.run(t.Context()); err != nil || countFinished(s) > 0 {
+		t.Errorf("without samples %d pairs are finished, error %v", countFinished(s), err)
 	}
 	if took := m.clock.Sub(time.Time{}); took > time.Minute {
 		t.Errorf("without samples it took %v", took)
@@ -237,8 +237,8 @@ func TestTightBudgetSamplesThePairs(t *testing.T) {
 	s := m.sweep(128, 1)
 	s.budget = 10 * time.Second
 	runSweep(t, s)
-	if took := m.clock.Sub(time.Time{}); took > 11*time.Second || finished(s) < 1000 || finished(s)+s.skipped != len(s.pairs) {
-		t.Errorf("took %v, %d finished, %d skipped", took, finished(s), s.skipped)
+	if took := m.clock.Sub(time.Time{}); took > 11*time.Second || countFinished(s) < 1000 || countFinished(s)+s.skipped != len(s.pairs) {
+		t.Errorf("took %v, %d finished, %d skipped", took, countFinished(s), s.skipped)
 	}
 	seen := make(map[machine.Relation]int)
 	for _, p := range s.pairs {
@@ -251,7 +251,7 @@ func TestTightBudgetSamplesThePairs(t *testing.T) {
 	}
 	m = &aMachine{}
 	s = m.sweep(16, 1)
-	if s.budget = 1; s.run(t.Context()) != nil || finished(s) != 1 {
-		t.Errorf("in 1 ns %d pairs are measured", finished(s))
+	if s.budget = 1; s.run(t.Context()) != nil || countFinished(s) != 1 {
+		t.Errorf("in 1 ns %d pairs are measured", countFinished(s))
 	}
 }

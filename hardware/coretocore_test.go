@@ -101,12 +101,12 @@ func pairOf(a, b int, r machine.Relation, samples ...float64) *hopPair {
 	return &hopPair{cpus: [2]int{a, b}, relation: r, cas: samples}
 }
 
-func of(n int, ns float64) []float64 { return slices.Repeat([]float64{ns}, n) }
+func repeated(n int, ns float64) []float64 { return slices.Repeat([]float64{ns}, n) }
 
 func TestHopFinding(t *testing.T) {
-	two := pairOf(0, 1, machine.SMTSiblings, of(100, 10)...)
+	two := pairOf(0, 1, machine.SMTSiblings, repeated(100, 10)...)
 	two.both = []float64{10, 20, 10, 22, 10, 30}
-	moved := pairOf(0, 3, machine.OtherPackage, append(of(60, 100), of(40, 300)...)...)
+	moved := pairOf(0, 3, machine.OtherPackage, append(repeated(60, 100), repeated(40, 300)...)...)
 	movedBoth := pairOf(0, 3, machine.OtherPackage, moved.cas...)
 	movedBoth.both = []float64{100, 150, 300, 600, 100, 150}
 	for _, test := range []struct {
@@ -119,22 +119,22 @@ func TestHopFinding(t *testing.T) {
 		{"two CPUs", []int{0, 1}, []*hopPair{two}, "",
 			"By CAS-spin a word takes 10 ns one way between CPU 0 and CPU 1. All samples are in one regime. " +
 				"Load, then CAS takes 2.2 times as long."},
-		{"two unbound threads", []int{-1, -2}, []*hopPair{pairOf(-2, -1, machine.Unknown, of(100, math.Pi)...)}, "threads are not bound",
+		{"two unbound threads", []int{-1, -2}, []*hopPair{pairOf(-2, -1, machine.Unknown, repeated(100, math.Pi)...)}, "threads are not bound",
 			"By CAS-spin a word takes 3.14 ns one way between thread 2 and thread 1. All samples are in one regime."},
 		{"two CPUs that move", []int{0, 3}, []*hopPair{moved}, "1 of 1 pairs were in more than one regime;",
 			"By CAS-spin a word takes 100 ns (60 % of the samples) or 300 ns (40 %) one way between CPU 0 and CPU 3, depending on the regime."},
 		{"two CPUs that move, both", []int{0, 3}, []*hopPair{movedBoth}, "",
 			"By CAS-spin a word takes 100 ns (60 % of the samples) or 300 ns (40 %) one way between CPU 0 and CPU 3, depending on the regime. " +
 				"Load, then CAS takes 1.5 to 2 times as long, depending on the pair and the regime."},
-		{"four CPUs", []int{0, 1, 2, 3}, []*hopPair{two, moved, pairOf(1, 3, machine.OtherPackage, of(50, 104)...),
-			pairOf(0, 2, machine.SameCache, of(50, 30)...), pairOf(1, 2, machine.SameCache), pairOf(2, 3, machine.OtherPackage, of(30, 1)...)}, "1 of 4 pairs were in more than one regime;",
+		{"four CPUs", []int{0, 1, 2, 3}, []*hopPair{two, moved, pairOf(1, 3, machine.OtherPackage, repeated(50, 104)...),
+			pairOf(0, 2, machine.SameCache, repeated(50, 30)...), pairOf(1, 2, machine.SameCache), pairOf(2, 3, machine.OtherPackage, repeated(30, 1)...)}, "1 of 4 pairs were in more than one regime;",
 			"By CAS-spin a word takes 10 ns one way between CPU 0 and CPU 1, the nearest, and 104 ns between CPU 1 and CPU 3, the farthest, 10.4 times as long. " +
 				"There are 4 regimes: 10 ns (33 % of the samples), 30 ns (17 %), 100 ns (37 %) and 300 ns (13 %); 1 of 4 pairs changed from one to another. " +
 				"Load, then CAS takes 2.2 times as long."},
-		{"all move", []int{0, 1, 3}, []*hopPair{moved, pairOf(0, 1, machine.SameCache, append(of(50, 100), of(50, 290)...)...)}, "2 of 2 pairs were in more than one regime;",
+		{"all move", []int{0, 1, 3}, []*hopPair{moved, pairOf(0, 1, machine.SameCache, append(repeated(50, 100), repeated(50, 290)...)...)}, "2 of 2 pairs were in more than one regime;",
 			"By CAS-spin a word takes 100 ns one way between CPU 0 and CPU 3, the nearest, and 195 ns between CPU 0 and CPU 1, the farthest, 1.95 times as long. " +
 				"There are 2 regimes: 100 ns (55 % of the samples) and 290 ns (45 %); 2 of 2 pairs changed from one to another, so what differs between pairs may be the time, not the place."},
-		{"none moves", []int{0, 1, 2}, []*hopPair{two, pairOf(0, 2, machine.SameCache, of(100, 30)...)}, "",
+		{"none moves", []int{0, 1, 2}, []*hopPair{two, pairOf(0, 2, machine.SameCache, repeated(100, 30)...)}, "",
 			"By CAS-spin a word takes 10 ns one way between CPU 0 and CPU 1, the nearest, and 30 ns between CPU 0 and CPU 2, the farthest, 3 times as long. " +
 				"There are 2 regimes: 10 ns (50 % of the samples) and 30 ns (50 %), and no pair changed from one to another. " +
 				"Load, then CAS takes 2.2 times as long."},
@@ -149,20 +149,20 @@ func TestHopFinding(t *testing.T) {
 		requireField(t, f.Tables[0])
 		requireFinding(t, f)
 	}
-	if f := hopFinding([]int{0, 1}, []*hopPair{pairOf(0, 1, machine.SameCache, of(hopLeast-1, 20)...)}); f != nil {
+	if f := hopFinding([]int{0, 1}, []*hopPair{pairOf(0, 1, machine.SameCache, repeated(hopLeast-1, 20)...)}); f != nil {
 		t.Errorf("too few samples make %+v", f)
 	}
 }
 
 func TestHopTables(t *testing.T) {
-	pairs := []*hopPair{pairOf(0, 1, machine.SMTSiblings, of(100, 10)...), pairOf(0, 2, machine.SameCache, of(40, 30)...),
-		pairOf(0, 3, machine.SameCache, of(40, 50)...), pairOf(1, 2, machine.SameCache), pairOf(1, 3, machine.SameCache, of(40, 40)...),
+	pairs := []*hopPair{pairOf(0, 1, machine.SMTSiblings, repeated(100, 10)...), pairOf(0, 2, machine.SameCache, repeated(40, 30)...),
+		pairOf(0, 3, machine.SameCache, repeated(40, 50)...), pairOf(1, 2, machine.SameCache), pairOf(1, 3, machine.SameCache, repeated(40, 40)...),
 		pairOf(2, 3, machine.OtherPackage)}
 	pairs[0].both = []float64{10, 20, 10, 22, 10, 30}
 	f := hopFinding([]int{0, 1, 2, 3}, pairs)
 	cell := func(t result.Table, row, column int) result.Cell { return t.Rows[row].Cells[column] }
 	field, relations, regimes, both := f.Tables[0], f.Tables[1], f.Tables[2], f.Tables[3]
-	moved := pairOf(0, 3, machine.OtherPackage, append(of(60, 100), of(40, 300)...)...)
+	moved := pairOf(0, 3, machine.OtherPackage, append(repeated(60, 100), repeated(40, 300)...)...)
 	moved.both = []float64{100, 150, 300, 600, 100, 150}
 	byRegime := bothTable([]*hopPair{moved}, [][][]float64{regimesOf(slices.Sorted(slices.Values(moved.cas)))})
 	for _, test := range []struct {
@@ -256,7 +256,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 		again := second.sweep(24, 1)
 		again.keep = s.keep
 		takeEarlier(again.pairs, kept)
-		if n := finished(again); n != len(measured) {
+		if n := countFinished(again); n != len(measured) {
 			t.Errorf("after %d visits %d pairs were kept and %d taken up", visits, len(measured), n)
 		}
 		requireNoError(t, again.run(t.Context()))
@@ -269,7 +269,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 		for _, k := range kept {
 			seen[k.Key]++
 		}
-		if len(seen) != 24*23/2+hopBoth || len(kept) != len(seen) || finished(again) != 24*23/2 {
+		if len(seen) != 24*23/2+hopBoth || len(kept) != len(seen) || countFinished(again) != 24*23/2 {
 			t.Errorf("after %d visits: %d kept, %d different", visits, len(kept), len(seen))
 		}
 		third := &aMachine{}

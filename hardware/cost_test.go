@@ -12,7 +12,7 @@ import (
 	"locklab/harness/result"
 )
 
-func measured(op operation, ns ...float64) *costCell {
+func measuredCost(op operation, ns ...float64) *costCell {
 	c := newCostCell(op, nil, []int{1, 2, 4})
 	for i := range c.ns {
 		c.ns[i] = ns[i : i+1]
@@ -22,10 +22,10 @@ func measured(op operation, ns ...float64) *costCell {
 
 func TestCost(t *testing.T) {
 	cells := []*costCell{
-		measured(operation{name: "plain", private: true}, 100),
-		measured(operation{name: "load"}, 1, 3, 1),
-		measured(operation{name: "swap"}, 2, 9, 12),
-		measured(operation{name: "add"}, 2, 9, 8),
+		measuredCost(operation{name: "plain", private: true}, 100),
+		measuredCost(operation{name: "load"}, 1, 3, 1),
+		measuredCost(operation{name: "swap"}, 2, 9, 12),
+		measuredCost(operation{name: "add"}, 2, 9, 8),
 	}
 	if got, want := costAnswer(cells), "With all CPUs on one line an operation takes between 1 times (load) and 6 times (swap) what it takes alone."; got != want {
 		t.Errorf("answer is %q, want %q", got, want)

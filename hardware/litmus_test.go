@@ -77,7 +77,7 @@ func TestTranslated(t *testing.T) {
 		{"386", "x86_64", "", false},
 		{"arm64", "", "", false},
 	} {
-		root := fstest.MapFS{"proc/cpuinfo": file(test.cpuinfo), "proc/sys/kernel/arch": file(test.kernel)}
+		root := fstest.MapFS{"proc/cpuinfo": mapFile(test.cpuinfo), "proc/sys/kernel/arch": mapFile(test.kernel)}
 		if got := translated(root, test.goarch); got != test.want {
 			t.Errorf("%+v: translated is %v", test, got)
 		}

@@ -32,7 +32,7 @@ func measureCAS(t *testing.T, name string, span time.Duration) []*casCell {
 	return nil
 }
 
-func sound(t *testing.T, c *casCell) {
+func requireSound(t *testing.T, c *casCell) {
 	t.Helper()
 	if sum := total(c.tallies); c.failed() || sum.updates == 0 || sum.entered == 0 {
 		t.Errorf("%s on %s: %+v", c.body.name, c.place.name, sum)
@@ -46,7 +46,7 @@ func requireFailuresOf(t *testing.T, place string, safe func(casBody) bool, fail
 	measureLonger(t, func(span time.Duration) (unseen string) {
 		for _, c := range measureCAS(t, place, span) {
 			if safe(c.body) {
-				sound(t, c)
+				requireSound(t, c)
 			} else if !failed(total(c.tallies)) {
 				unseen = c.body.name
 			}
@@ -111,7 +111,7 @@ func TestManyThreads(t *testing.T) {
 		c := &casCell{place: placement{name: "five threads", cpus: cpus}, body: b}
 		requireNoError(t, c.measure(t.Context(), time.Millisecond))
 		if b.atomic {
-			sound(t, c)
+			requireSound(t, c)
 		}
 	}
 }

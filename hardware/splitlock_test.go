@@ -215,8 +215,8 @@ func TestSplitLockTrap(t *testing.T) {
 		{"another option", intel, "xsplit_lock_detect=off", intel},
 	} {
 		root := fstest.MapFS{
-			"proc/cpuinfo": file("processor\t: 0\nflags\t\t: " + test.flags + "\nbugs\t\t:\n\nprocessor\t: 1\n"),
-			"proc/cmdline": file(test.cmdline + "\n"),
+			"proc/cpuinfo": mapFile("processor\t: 0\nflags\t\t: " + test.flags + "\nbugs\t\t:\n\nprocessor\t: 1\n"),
+			"proc/cmdline": mapFile(test.cmdline + "\n"),
 		}
 		err := splitLockTrap(root)
 		if test.want == "" {
@@ -234,7 +234,7 @@ func TestSplitLockTrap(t *testing.T) {
 	}
 }
 
-func file(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
+func mapFile(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 
 func TestProbeSplit(t *testing.T) {
 	const fast, slow = time.Microsecond, 11 * time.Millisecond

@@ -139,7 +139,7 @@ func TestSiblings(t *testing.T) {
 	}
 }
 
-func waited(pair []int, absent ...string) *waitBench {
+func waitedBench(pair []int, absent ...string) *waitBench {
 	cell := func(name string, handOver, neighbour float64) *waitCell {
 		return &waitCell{waitWay: waitWay{name: name}, handOver: []float64{handOver}, vain: []float64{1}, neighbour: []float64{neighbour}}
 	}
@@ -151,8 +151,8 @@ func TestWaitingAnswer(t *testing.T) {
 		bench *waitBench
 		want  string
 	}{
-		{waited([]int{0, 1}), "A handover is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. The other thread of the core computes 1 times as long next to deep, the least, and 1.5 times next to hint."},
-		{waited(nil, "way A"),
+		{waitedBench([]int{0, 1}), "A handover is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. The other thread of the core computes 1 times as long next to deep, the least, and 1.5 times next to hint."},
+		{waitedBench(nil, "way A"),
 			"A handover is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. What it costs the other thread of the core could not be measured. Not here: way A."},
 	} {
 		f := tc.bench.finding()

@@ -17,16 +17,16 @@ import (
 // killed. No process of a killed lab survives.
 func TestChaos(t *testing.T) {
 	t.Parallel()
-	need(t, harness.KindRedis)
+	needServers(t, harness.KindRedis)
 	cmd := locklab(t, "chaos", "--scenario", "holder-crash", "--locks", "redis-queue", "--tries", "50", "--out", "run")
-	start(t, cmd)
+	startCommand(t, cmd)
 	var pids []int
-	await(t, "server and workers", func() bool {
+	waitUntil(t, "server and workers", func() bool {
 		pids = children(t, cmd.Process.Pid)
 		return len(pids) >= 2
 	})
 	endBy(t, cmd, os.Kill)
-	gone(t, pids)
+	awaitGone(t, pids)
 	resume := []string{"chaos", "--scenario", "holder-crash", "--locks", "redis-queue", "--tries", "2", "--out", "run", "--resume"}
 	_, stderr := requireSuccess(t, locklabIn(t, cmd.Dir, resume...), "redis-queue", reportName)
 	if !strings.Contains(stderr, " to make, about ") && !strings.Contains(stderr, "nothing is left to try") {
@@ -50,9 +50,9 @@ func TestRunChaos(t *testing.T) {
 	if raceEnabled {
 		t.Skip("it is locklab run and then locklab chaos, each of which is tested on its own")
 	}
-	need(t, harness.KindRedis)
-	cmd := locklab(t, quick("--locks", "redis-poll", "--workers", "1", "--chaos")...)
-	stdout, stderr, status := output(t, cmd)
+	needServers(t, harness.KindRedis)
+	cmd := locklab(t, quickArgs("--locks", "redis-poll", "--workers", "1", "--chaos")...)
+	stdout, stderr, status := runCommand(t, cmd)
 	if status != 0 && status != exitFailed { // a stall on a busy machine may give an unexpected outcome
 		t.Fatalf("exit status %d, printed %q, said %q", status, stdout, stderr)
 	}
@@ -69,13 +69,13 @@ func TestChaosUntested(t *testing.T) {
 	requireStatus(t, exitUsage, strings.Fields("chaos --scenario redis-restart-empty --locks redis-token --tries 1"), "not tested: redis: no server", "locklab: nothing was tried: redis: no server")
 }
 
-func gone(t *testing.T, pids []int) {
+func awaitGone(t *testing.T, pids []int) {
 	t.Helper()
 	if len(pids) < 2 {
 		t.Fatalf("the lab has %d child processes, want a server and workers", len(pids))
 	}
 	for _, pid := range pids {
-		await(t, fmt.Sprintf("end of process %d after the lab that started it", pid), func() bool {
+		waitUntil(t, fmt.Sprintf("end of process %d after the lab that started it", pid), func() bool {
 			text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 			return errors.Is(err, os.ErrNotExist) || strings.Contains(string(text), ") Z ")
 		})

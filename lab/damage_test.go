@@ -12,7 +12,7 @@ import (
 // TestResumeDamaged: an unreadable line is reported, and its case is measured again.
 func TestResumeDamaged(t *testing.T) {
 	t.Parallel()
-	cmd := locklab(t, least()...)
+	cmd := locklab(t, leastArgs()...)
 	requireSuccess(t, cmd)
 	name := filepath.Join(cmd.Dir, "run", result.ResultsName)
 	writeFile(t, name, strings.Replace(readFile(t, name), `"schema":1`, `"schema":99`, 1))

@@ -45,7 +45,7 @@ func TestReportAtDistance(t *testing.T) {
 }
 
 func TestPlainest(t *testing.T) {
-	p := planned(t, optionsOf(t, "--locks=redis-queue --workers=2 --servers=1,3 --durable=on,off --tls=on,off --delay=0,1ms"))
+	p := planOf(t, optionsOf(t, "--locks=redis-queue --workers=2 --servers=1,3 --durable=on,off --tls=on,off --delay=0,1ms"))
 	slices.Reverse(p.Cases)
 	v := p.Cases[0].Lock
 	if got, want := site.Plainest(p, v), (measure.Site{Kind: harness.KindRedis, Servers: 1}); got != want {

@@ -183,7 +183,7 @@ func TestCommands(t *testing.T) {
 			if r.why != "" {
 				return
 			}
-			if err := shorten(t.TempDir(), command, r.short); err != nil {
+			if err := shortenCommand(t.TempDir(), command, r.short); err != nil {
 				t.Errorf("%s: %v", where, err)
 			}
 		})
@@ -198,9 +198,9 @@ func TestCommands(t *testing.T) {
 // mostTime is when a command, shortened to a second or two, counts as hung under any load.
 const mostTime = 4 * time.Minute
 
-// shorten runs a command followed by short, in the shell, in the empty directory home.
+// shortenCommand runs a command followed by short, in the shell, in the empty directory home.
 // There locklab is this test, and the inputs of the command are put there first.
-func shorten(home, command, short string) error {
+func shortenCommand(home, command, short string) error {
 	exe, err := os.Executable()
 	if err != nil {
 		return err
@@ -211,9 +211,9 @@ func shorten(home, command, short string) error {
 	}
 	switch { // what was there before
 	case strings.Contains(command, "hardware") && strings.Contains(command, "--resume"):
-		err = shell(home, strings.Replace(command, "--resume", short, 1))
+		err = runShell(home, strings.Replace(command, "--resume", short, 1))
 	case strings.Contains(command, "--resume"):
-		err = shell(home, "locklab run --locks sync-mutex --out DIR "+shortRun)
+		err = runShell(home, "locklab run --locks sync-mutex --out DIR "+shortRun)
 	case !strings.HasPrefix(command, "locklab run") && !strings.HasPrefix(command, "locklab hardware"):
 		err = putRuns(home, strings.Fields(command))
 	}
@@ -224,7 +224,7 @@ func shorten(home, command, short string) error {
 	if rest != "" && !strings.HasPrefix(rest, "tee ") {
 		return fmt.Errorf("%s: a pipe into %q", command, rest)
 	}
-	return shell(home, first+" "+short)
+	return runShell(home, first+" "+short)
 }
 
 // putRuns puts a run at each input path of a command: in capitals, or in runs/ or build/.
@@ -240,7 +240,7 @@ func putRuns(home string, words []string) error {
 	return nil
 }
 
-func shell(home, command string) error {
+func runShell(home, command string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), mostTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", "exec "+command)
@@ -264,7 +264,7 @@ func budgetIsRead(home, command string) error {
 	if _, err := time.ParseDuration(m[1]); err != nil {
 		return err
 	}
-	return shorten(home, budget.ReplaceAllString(command, ""), shortRun+" --locks mcs")
+	return shortenCommand(home, budget.ReplaceAllString(command, ""), shortRun+" --locks mcs")
 }
 
 func scenariosExist(_, command string) error {
@@ -331,9 +331,9 @@ func testsExist(_, command string) error {
 }
 
 func TestDocRulesReject(t *testing.T) {
-	run := func(home, command string) error { return shorten(home, command, shortRun) }
-	list := func(home, command string) error { return shorten(home, command, "") }
-	simulate := func(home, command string) error { return shorten(home, command, simulates) }
+	run := func(home, command string) error { return shortenCommand(home, command, shortRun) }
+	list := func(home, command string) error { return shortenCommand(home, command, "") }
+	simulate := func(home, command string) error { return shortenCommand(home, command, simulates) }
 	for command, check := range map[string]func(home, command string) error{
 		"locklab list --nonsense":                         list,
 		"locklab nonsense":                                list,
@@ -365,7 +365,7 @@ func checkArguments(home, command string) error {
 	if i < 0 {
 		return fmt.Errorf("no locklab in %q", command)
 	}
-	return shorten(home, "env "+command[i:], "--help")
+	return shortenCommand(home, "env "+command[i:], "--help")
 }
 
 func deployExists(_, command string) error {

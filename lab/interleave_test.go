@@ -15,7 +15,7 @@ import (
 	"locklab/internal/stat"
 )
 
-func interleaved(old, new string, more ...string) []string {
+func interleaveArgs(old, new string, more ...string) []string {
 	return append([]string{"compare", "--interleave", old, new, "--locks", "ticket", "--workers", "1", "--metric", "cpu",
 		"--rounds", "12", "--duration", "30ms", "--out", "pair"}, more...)
 }
@@ -26,7 +26,7 @@ func TestInterleave(t *testing.T) {
 	}
 	t.Parallel()
 	same, slow := testBuilds(t)
-	cmd := locklab(t, interleaved(same, slow)...)
+	cmd := locklab(t, interleaveArgs(same, slow)...)
 	stdout, _ := requireOutcome(t, cmd, exitFailed, "t-test", "REGRESSED: lock=ticket")
 	old, new := filepath.Join(cmd.Dir, "pair", "old"), filepath.Join(cmd.Dir, "pair", "new")
 	var runs [2]*result.Run
@@ -46,10 +46,10 @@ func TestInterleave(t *testing.T) {
 	}
 
 	// A second comparison must not touch the first without --replace.
-	second := locklabIn(t, cmd.Dir, interleaved(same, same)...)
+	second := locklabIn(t, cmd.Dir, interleaveArgs(same, same)...)
 	requireRefusal(t, second, "already holds a run")
-	second = locklabIn(t, cmd.Dir, interleaved(same, same, "--replace", "--rounds", "6", "--duration", "5ms", "--margin", "900%")...)
-	if stdout, stderr, status := output(t, second); status == exitFailed || status == exitUsage {
+	second = locklabIn(t, cmd.Dir, interleaveArgs(same, same, "--replace", "--rounds", "6", "--duration", "5ms", "--margin", "900%")...)
+	if stdout, stderr, status := runCommand(t, second); status == exitFailed || status == exitUsage {
 		t.Errorf("the same build twice: exit status %d\n%s%s", status, stdout, stderr)
 	}
 	if !result.Exists(old + ".previous") {
@@ -60,7 +60,7 @@ func TestInterleave(t *testing.T) {
 // TestInterleaveLosses: a build whose processes die is measured to the end, and does not pass.
 func TestInterleaveLosses(t *testing.T) {
 	skipIfShort(t)
-	apart(t)
+	checkApart(t)
 	exe := executable(t)
 	dying := func(t *testing.T, when string) string {
 		dir := t.TempDir()
@@ -91,7 +91,7 @@ func TestInterleaveLosses(t *testing.T) {
 					builds[i] = dying(t, when)
 				}
 			}
-			cmd := locklab(t, interleaved(builds[0], builds[1], "--duration", "20ms", "--margin", "900%")...)
+			cmd := locklab(t, interleaveArgs(builds[0], builds[1], "--duration", "20ms", "--margin", "900%")...)
 			requireOutcome(t, cmd, c.want, c.said)
 			for i, want := range c.kept {
 				run := requireRun(t, filepath.Join(cmd.Dir, "pair", sides[i]))
@@ -107,7 +107,7 @@ func TestInterleaveInterrupt(t *testing.T) {
 	skipIfShort(t)
 	t.Parallel()
 	same, slow := testBuilds(t)
-	cmd := locklab(t, interleaved(same, slow, "--rounds", "1000")...)
+	cmd := locklab(t, interleaveArgs(same, slow, "--rounds", "1000")...)
 	if said, status := interruptAfter(t, cmd, 6, measuredLine, os.Interrupt); status != exitInterrupted || !strings.Contains(said, "t-test") {
 		t.Errorf("exit status %d\n%s", status, said)
 	}

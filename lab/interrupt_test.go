@@ -24,7 +24,7 @@ func TestInterrupt(t *testing.T) {
 // TestNohup: under nohup the end of the terminal does not end a run.
 func TestNohup(t *testing.T) {
 	t.Parallel()
-	cmd := locklab(t, least("--rounds", "9")...)
+	cmd := locklab(t, leastArgs("--rounds", "9")...)
 	cmd.Path, cmd.Args = "/bin/sh", append([]string{"sh", "-c", `trap "" HUP; exec "$0" "$@"`}, cmd.Args...)
 	if said, status := interruptAfter(t, cmd, 1, measuredLine, syscall.SIGHUP); status != 0 {
 		t.Errorf("exit status %d, want 0; printed %q", status, said)
@@ -36,12 +36,12 @@ func TestInterruptEarly(t *testing.T) {
 	stalled := t.TempDir() // a program that starts and never gets ready
 	begun := filepath.Join(stalled, "begun")
 	requireNoError(t, os.WriteFile(filepath.Join(stalled, "redis-server"), []byte("#!/bin/sh\ntouch '"+begun+"'\nexec sleep 60\n"), 0o755))
-	cmd := locklab(t, quick("--locks", "redis-poll")...)
+	cmd := locklab(t, quickArgs("--locks", "redis-poll")...)
 	cmd.Env = append(cmd.Env, "PATH="+stalled+":"+os.Getenv("PATH"), "LOCKLAB_REDIS=")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
-	start(t, cmd)
-	await(t, "server", func() bool {
+	startCommand(t, cmd)
+	waitUntil(t, "server", func() bool {
 		_, err := os.Stat(begun)
 		return err == nil
 	})

@@ -51,7 +51,7 @@ func locklab(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func output(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, status int) {
+func runCommand(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
@@ -106,7 +106,7 @@ func requireContains(t *testing.T, text string, wants ...string) {
 // requireOutcome runs cmd, which must exit with that status and print texts.
 func requireOutcome(t *testing.T, cmd *exec.Cmd, want int, texts ...string) (stdout, stderr string) {
 	t.Helper()
-	stdout, stderr, status := output(t, cmd)
+	stdout, stderr, status := runCommand(t, cmd)
 	if status != want {
 		t.Fatalf("%q: exit status %d, want %d; wrote\n%s%s", cmd.Args[1:], status, want, stdout, stderr)
 	}
@@ -120,8 +120,8 @@ func requireSuccess(t *testing.T, cmd *exec.Cmd, texts ...string) (stdout, stder
 	return requireOutcome(t, cmd, 0, texts...)
 }
 
-// start starts cmd, and kills it at the end of t if it still runs.
-func start(t *testing.T, cmd *exec.Cmd) {
+// startCommand starts cmd, and kills it at the end of t if it still runs.
+func startCommand(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	requireNoError(t, cmd.Start())
 	t.Cleanup(func() {
@@ -138,8 +138,8 @@ func endBy(t *testing.T, cmd *exec.Cmd, sig os.Signal) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// await waits until ok returns true.
-func await(t *testing.T, what string, ok func() bool) {
+// waitUntil waits until ok returns true.
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(mostTime); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -153,7 +153,7 @@ type refusal struct{ args, want string }
 // requireRefusal runs cmd, which must print one line with want and exit with status 2.
 func requireRefusal(t *testing.T, cmd *exec.Cmd, want string) {
 	t.Helper()
-	stdout, stderr, status := output(t, cmd)
+	stdout, stderr, status := runCommand(t, cmd)
 	checkRefusal(t, cmd.Args[1:], stdout, stderr, status, want)
 }
 
@@ -169,13 +169,13 @@ func requireRefusals(t *testing.T, command string, all []refusal) {
 	t.Helper()
 	for _, c := range all {
 		args := strings.Fields(command + " " + c.args)
-		stdout, stderr, status := execute(t, args...)
+		stdout, stderr, status := executeArgs(t, args...)
 		checkRefusal(t, args, stdout, stderr, status, c.want)
 	}
 }
 
-// execute runs a command line in this process.
-func execute(t *testing.T, args ...string) (stdout, stderr string, status int) {
+// executeArgs runs a command line in this process.
+func executeArgs(t *testing.T, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
 	status = program().execute(t.Context(), args, &out, &errs)
@@ -185,7 +185,7 @@ func execute(t *testing.T, args ...string) (stdout, stderr string, status int) {
 // requireStatus runs a command line in this process. It must return that status and print texts.
 func requireStatus(t *testing.T, want int, args []string, texts ...string) (stdout, stderr string) {
 	t.Helper()
-	stdout, stderr, status := execute(t, args...)
+	stdout, stderr, status := executeArgs(t, args...)
 	if status != want {
 		t.Fatalf("%q: exit status %d, want %d; wrote\n%s%s", args, status, want, stdout, stderr)
 	}
@@ -193,13 +193,13 @@ func requireStatus(t *testing.T, want int, args []string, texts ...string) (stdo
 	return stdout, stderr
 }
 
-func quick(args ...string) []string {
+func quickArgs(args ...string) []string {
 	return append([]string{"run", "--locks", "empty,sync-mutex,mcs", "--workers", "1,2", "--rounds", "2",
 		"--duration", "20ms", "--out", "run"}, args...)
 }
 
-// least are the flags of a run with few charts, which are slow under the race detector.
-func least(args ...string) []string {
+// leastArgs are the flags of a run with few charts, which are slow under the race detector.
+func leastArgs(args ...string) []string {
 	return append([]string{"run", "--locks", "sync-mutex", "--workers", "1", "--rounds", "2",
 		"--duration", "20ms", "--out", "run"}, args...)
 }
@@ -210,7 +210,7 @@ func TestUsageErrors(t *testing.T) {
 	one, two := machineRuns(t)
 	file := filepath.Join(t.TempDir(), "file")
 	writeFile(t, file, "")
-	taken := echo(t)
+	taken := startEcho(t)
 	requireRefusals(t, "", []refusal{
 		{"proxy", `--listen is "": want HOST:PORT`},
 		{"proxy --listen 127.0.0.1:0", `--to is "": want HOST:PORT`},
@@ -279,7 +279,7 @@ func TestUnreachableServer(t *testing.T) {
 
 func TestRun(t *testing.T) {
 	t.Parallel()
-	cmd := locklab(t, quick("--seed", "7")...)
+	cmd := locklab(t, quickArgs("--seed", "7")...)
 	stdout, _ := requireSuccess(t, cmd)
 	dir := filepath.Join(cmd.Dir, "run")
 	requireContains(t, stdout, filepath.Join(dir, reportName))
@@ -296,9 +296,9 @@ func TestRun(t *testing.T) {
 	}
 
 	// A second run must not touch the first without --replace.
-	again := locklabIn(t, cmd.Dir, quick()...)
+	again := locklabIn(t, cmd.Dir, quickArgs()...)
 	requireRefusal(t, again, "already holds a run")
-	again = locklabIn(t, cmd.Dir, least("--replace")...)
+	again = locklabIn(t, cmd.Dir, leastArgs("--replace")...)
 	requireSuccess(t, again)
 	if !result.Exists(dir + ".previous") {
 		t.Error("the earlier run is gone")
@@ -326,7 +326,7 @@ var noServers = []string{"PATH=", "ZOOKEEPER_HOME=", "JAVA_HOME=", "LOCKLAB_REQU
 
 func TestNoServers(t *testing.T) {
 	t.Parallel()
-	cmd := locklab(t, least("--locks", "sync-mutex,redis-poll,zk-fair")...)
+	cmd := locklab(t, leastArgs("--locks", "sync-mutex,redis-poll,zk-fair")...)
 	cmd.Env = append(cmd.Env, noServers...)
 	_, stderr := requireSuccess(t, cmd)
 	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
@@ -340,7 +340,7 @@ func TestNoServers(t *testing.T) {
 		}
 	}
 
-	cmd = locklab(t, quick("--locks", "redis-poll")...)
+	cmd = locklab(t, quickArgs("--locks", "redis-poll")...)
 	cmd.Env = append(cmd.Env, "PATH=", "LOCKLAB_REQUIRE=redis", "LOCKLAB_REDIS=")
 	requireOutcome(t, cmd, exitFailed, "redis")
 	cmd = locklab(t, "trace", "redis-poll")

@@ -142,7 +142,7 @@ func TestMergeStatus(t *testing.T) {
 		if !slices.Contains(c.args, "--out") {
 			args = append(args, "--out", dir)
 		}
-		_, stderr, status := execute(t, append(args, c.args...)...)
+		_, stderr, status := executeArgs(t, append(args, c.args...)...)
 		if status != c.status || !strings.Contains(stderr, c.want) || c.status == exitUsage && strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s: status %d, want %d and %q:\n%s", c.name, status, c.status, c.want, stderr)
 		}

@@ -13,25 +13,25 @@ import (
 	"github.com/spf13/cobra"
 )
 
-func own() *harness.Variant {
+func ownVariant() *harness.Variant {
 	return &harness.Variant{Name: "own", Doc: "a lock", Paper: "none", Family: harness.Spin,
 		Local: func(harness.Setup) harness.Local { return nil }}
 }
 
 func TestProgramValidate(t *testing.T) {
-	nameless := own()
+	nameless := ownVariant()
 	nameless.Name = ""
 	for _, c := range []struct {
 		p    Program
 		want string // "" accepts
 	}{
 		{Program{}, ""},
-		{Program{Locks: []*harness.Variant{own()}}, ""},
-		{Program{Locks: []*harness.Variant{own()}, Defaults: []string{"own"}}, ""},
+		{Program{Locks: []*harness.Variant{ownVariant()}}, ""},
+		{Program{Locks: []*harness.Variant{ownVariant()}, Defaults: []string{"own"}}, ""},
 		{Program{Locks: catalog.All(), Defaults: catalog.Defaults}, ""},
-		{Program{Locks: []*harness.Variant{own(), own()}}, `"own" is listed twice`},
+		{Program{Locks: []*harness.Variant{ownVariant(), ownVariant()}}, `"own" is listed twice`},
 		{Program{Locks: []*harness.Variant{nameless}}, "has no name"},
-		{Program{Locks: []*harness.Variant{own()}, Defaults: []string{"other"}}, `"other", which is none of the locks`},
+		{Program{Locks: []*harness.Variant{ownVariant()}, Defaults: []string{"other"}}, `"other", which is none of the locks`},
 	} {
 		err := c.p.validate()
 		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want)) {
@@ -52,7 +52,7 @@ func TestByDefault(t *testing.T) {
 }
 
 func TestOwnName(t *testing.T) {
-	p := &Program{Name: "bench", Locks: []*harness.Variant{own()}}
+	p := &Program{Name: "bench", Locks: []*harness.Variant{ownVariant()}}
 	commands := p.command().Commands()
 	for _, c := range commands {
 		for _, foreign := range []string{"locklab", "zk-", "mcs", "redis-"} {

@@ -12,7 +12,7 @@ import (
 	"locklab/internal/leaktest"
 )
 
-func echo(t *testing.T) string {
+func startEcho(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	requireNoError(t, err)
@@ -40,7 +40,7 @@ func TestProxy(t *testing.T) {
 	cmd := program().command()
 	out, in := io.Pipe()
 	cmd.SetOut(in)
-	cmd.SetArgs([]string{"proxy", "--listen", "127.0.0.1:0", "--to", echo(t), "--delay", delay.String()})
+	cmd.SetArgs([]string{"proxy", "--listen", "127.0.0.1:0", "--to", startEcho(t), "--delay", delay.String()})
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.ExecuteContext(ctx) }()
 	line, err := bufio.NewReader(out).ReadString('\n')

@@ -54,14 +54,14 @@ func TestRanksSecure(t *testing.T) {
 	t.Parallel()
 	url := meetingPlace(t)
 	t.Run("spawned", func(t *testing.T) {
-		cmd := spawning(t, "--rounds", "2")
+		cmd := startSpawning(t, "--rounds", "2")
 		cmd.Env = append(cmd.Env, "LOCKLAB_SYNC="+url)
-		stdout, stderr, status := output(t, cmd)
+		stdout, stderr, status := runCommand(t, cmd)
 		if status != 0 && status != exitUnfit { // windows apart
 			t.Errorf("exit status %d, said\n%s", status, stderr)
 		}
 		for rank := range 3 {
-			once(t, filepath.Join(cmd.Dir, "run.ranks", fmt.Sprint(rank)), 2, 2)
+			checkOnce(t, filepath.Join(cmd.Dir, "run.ranks", fmt.Sprint(rank)), 2, 2)
 		}
 		requireNoPassword(t, cmd.Dir, stdout, stderr)
 	})
@@ -72,7 +72,7 @@ func TestRanksSecure(t *testing.T) {
 				t.Errorf("rank %d: exit status %d, said\n%s", rank, status, p.stderr)
 				continue
 			}
-			m := once(t, p.dir, 1, 2).Manifest
+			m := checkOnce(t, p.dir, 1, 2).Manifest
 			if !slices.ContainsFunc(m.Command, func(arg string) bool { return strings.Contains(arg, "://xxxxx@127.0.0.1:") }) {
 				t.Errorf("rank %d: the manifest has the command %q", rank, m.Command)
 			}

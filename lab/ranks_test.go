@@ -46,7 +46,7 @@ func ranksAt(t *testing.T, n int, sync string, args ...string) (all []*rankProce
 		cmd.Env = append(cmd.Env, "LOCKLAB_REDIS="+addr)
 		p := &rankProcess{cmd, new(bytes.Buffer), filepath.Join(cmd.Dir, "part")}
 		cmd.Stderr = p.stderr
-		start(t, cmd)
+		startCommand(t, cmd)
 		all = append(all, p)
 	}
 	return all
@@ -54,7 +54,7 @@ func ranksAt(t *testing.T, n int, sync string, args ...string) (all []*rankProce
 
 func (p *rankProcess) measured(t *testing.T, n int) {
 	t.Helper()
-	await(t, fmt.Sprintf("%d results", n), func() bool {
+	waitUntil(t, fmt.Sprintf("%d results", n), func() bool {
 		text, err := os.ReadFile(filepath.Join(p.dir, result.ResultsName))
 		return err == nil && bytes.Count(text, []byte("\n")) >= n
 	})
@@ -132,7 +132,7 @@ func keptSome(t *testing.T, all []*rankProcess) {
 		}
 	}
 	cmd := locklab(t, args...)
-	stdout, stderr, status := output(t, cmd)
+	stdout, stderr, status := runCommand(t, cmd)
 	if status != 0 && status != exitUnfit {
 		t.Fatalf("result: exit status %d, said\n%s%s", status, stdout, stderr)
 	}

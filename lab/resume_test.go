@@ -23,7 +23,7 @@ import (
 	"locklab/harness/result"
 )
 
-func apart(t *testing.T) {
+func checkApart(t *testing.T) {
 	t.Helper()
 	if raceEnabled {
 		t.Skip("it is about processes, which the race detector makes slow and does not look into; TestResume and TestInterrupt run under it")
@@ -54,7 +54,7 @@ func interruptAfter(t *testing.T, cmd *exec.Cmd, n int, text string, sig os.Sign
 	return said, cmd.ProcessState.ExitCode()
 }
 
-func once(t *testing.T, dir string, cases, rounds int) *result.Run {
+func checkOnce(t *testing.T, dir string, cases, rounds int) *result.Run {
 	t.Helper()
 	run := requireRun(t, dir)
 	seen := make(map[string]int)
@@ -90,7 +90,7 @@ func TestResume(t *testing.T) {
 	writeFile(t, results, text[:len(text)-100])
 	cmd := locklabIn(t, home, "run", "--resume", "--out", "run", "--seed", "5", "--rounds", strconv.Itoa(rounds))
 	requireSuccess(t, cmd)
-	run := once(t, dir, cases, rounds)
+	run := checkOnce(t, dir, cases, rounds)
 	if !slices.Equal(run.Manifest.Command[1:], start) {
 		t.Errorf("the manifest says %q, want the command that began", run.Manifest.Command)
 	}
@@ -112,8 +112,8 @@ func TestResume(t *testing.T) {
 	// Resuming a complete run measures nothing and reports this.
 	cmd = locklabIn(t, home, "run", "--resume", "--out", "run")
 	requireSuccess(t, cmd, "24 of 24 were measured before")
-	once(t, dir, cases, rounds)
-	refusals(t, home)
+	checkOnce(t, dir, cases, rounds)
+	checkRefusals(t, home)
 }
 
 func interruptThrice(t *testing.T, home string, start []string) {
@@ -130,8 +130,8 @@ func interruptThrice(t *testing.T, home string, start []string) {
 	}
 }
 
-// refusals resumes a finished run under changed conditions: each gives one line.
-func refusals(t *testing.T, home string) {
+// checkRefusals resumes a finished run under changed conditions: each gives one line.
+func checkRefusals(t *testing.T, home string) {
 	name := filepath.Join(home, "run", result.ManifestName)
 	original := readFile(t, name)
 	for _, c := range []struct {
@@ -196,7 +196,7 @@ func children(t *testing.T, pid int) (pids []int) {
 
 // TestKilledChild: a case killed once is measured again, twice it is lost until --resume.
 func TestKilledChild(t *testing.T) {
-	apart(t)
+	checkApart(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the children of a process are read from /proc")
 	}
@@ -237,13 +237,13 @@ func TestKilledChild(t *testing.T) {
 	}
 	resumed := locklabIn(t, cmd.Dir, "run", "--resume", "--out", "run")
 	requireSuccess(t, resumed)
-	if run := once(t, dir, 1, rounds); len(run.Manifest.Lost) > 0 || slices.ContainsFunc(run.Manifest.Warnings, isLoss) {
+	if run := checkOnce(t, dir, 1, rounds); len(run.Manifest.Lost) > 0 || slices.ContainsFunc(run.Manifest.Warnings, isLoss) {
 		t.Error("the whole run still warns of a lost case")
 	}
 }
 
-// limited returns locklab with files limited to blocks of 512 bytes, or of 1024.
-func limited(t *testing.T, blocks int, args ...string) *exec.Cmd {
+// limitFiles returns locklab with files limited to blocks of 512 bytes, or of 1024.
+func limitFiles(t *testing.T, blocks int, args ...string) *exec.Cmd {
 	t.Helper()
 	sh, err := exec.LookPath("sh")
 	if err != nil {
@@ -257,10 +257,10 @@ func limited(t *testing.T, blocks int, args ...string) *exec.Cmd {
 
 // TestFullDisk: on a full disk the results are complete, and the run resumes with room.
 func TestFullDisk(t *testing.T) {
-	apart(t)
+	checkApart(t)
 	const rounds = 10
-	cmd := limited(t, 20, "run", "--locks", "sync-mutex,mcs", "--workers", "2", "--rounds", strconv.Itoa(rounds), "--duration", "5ms", "--out", "run")
-	_, stderr, status := output(t, cmd)
+	cmd := limitFiles(t, 20, "run", "--locks", "sync-mutex,mcs", "--workers", "2", "--rounds", strconv.Itoa(rounds), "--duration", "5ms", "--out", "run")
+	_, stderr, status := runCommand(t, cmd)
 	last := stderr[strings.LastIndex(strings.TrimSuffix(stderr, "\n"), "\n")+1:]
 	if status != exitFailed || !strings.HasPrefix(last, "locklab: ") || !strings.Contains(last, "file too large") || !strings.Contains(last, "--resume --out run") {
 		t.Fatalf("exit status %d, said %s", status, stderr)
@@ -273,7 +273,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	again := locklabIn(t, cmd.Dir, "run", "--resume", "--out", "run")
 	requireSuccess(t, again)
-	once(t, dir, 2, rounds)
+	checkOnce(t, dir, 2, rounds)
 }
 
 func TestPlanFlags(t *testing.T) {

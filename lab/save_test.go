@@ -47,18 +47,18 @@ func readFile(t *testing.T, file string) string {
 	return string(text)
 }
 
-func drawing(t *testing.T, dir string) (cmd *exec.Cmd, stderr *bufio.Reader) {
+func startDrawing(t *testing.T, dir string) (cmd *exec.Cmd, stderr *bufio.Reader) {
 	t.Helper()
 	writeFile(t, filepath.Join(dir, reportName), "earlier")
 	writeFile(t, filepath.Join(dir, markdownName), "earlier")
 	cmd = locklab(t, "report", dir)
 	pipe, err := cmd.StderrPipe()
 	requireNoError(t, err)
-	start(t, cmd)
+	startCommand(t, cmd)
 	return cmd, bufio.NewReader(pipe)
 }
 
-func interrupted(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) {
+func interruptDrawing(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) {
 	t.Helper()
 	requireNoError(t, cmd.Process.Signal(os.Interrupt))
 	if line, err := stderr.ReadString('\n'); !strings.HasPrefix(line, "interrupted: the report") {
@@ -66,7 +66,7 @@ func interrupted(t *testing.T, cmd *exec.Cmd, stderr *bufio.Reader) {
 	}
 }
 
-func whole(page string) bool {
+func isWhole(page string) bool {
 	return strings.HasPrefix(page, "<!") && strings.HasSuffix(strings.TrimSpace(page), "</html>")
 }
 
@@ -76,11 +76,11 @@ func writingTo(t *testing.T) (dir string, cmd *exec.Cmd, stderr *bufio.Reader, p
 	dir = smallRun(t)
 	pipe := filepath.Join(dir, reportName+".new")
 	requireNoError(t, syscall.Mkfifo(pipe, 0o644))
-	cmd, stderr = drawing(t, dir)
+	cmd, stderr = startDrawing(t, dir)
 	page, err := os.OpenFile(pipe, os.O_RDONLY|syscall.O_NONBLOCK, 0) // else it would wait for ever
 	requireNoError(t, err)
 	t.Cleanup(func() { page.Close() })
-	await(t, "byte of the page, next to the earlier one", func() bool {
+	waitUntil(t, "byte of the page, next to the earlier one", func() bool {
 		n, _ := page.Read(make([]byte, 1))
 		return n > 0
 	})
@@ -89,16 +89,16 @@ func writingTo(t *testing.T) (dir string, cmd *exec.Cmd, stderr *bufio.Reader, p
 
 // TestReportInterruptedInFile: a file begun before Ctrl-C is completed, and is the last.
 func TestReportInterruptedInFile(t *testing.T) {
-	apart(t)
+	checkApart(t)
 	dir, cmd, stderr, page := writingTo(t)
-	interrupted(t, cmd, stderr)
+	interruptDrawing(t, cmd, stderr)
 	time.Sleep(200 * time.Millisecond) // in which a command that does not wait ends
 	rest, err := io.ReadAll(page)
 	_ = cmd.Wait()
 	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted || err != nil {
 		t.Errorf("exit status %d, want %d (%v)", status, exitInterrupted, err)
 	}
-	if !whole("<" + string(rest)) {
+	if !isWhole("<" + string(rest)) {
 		t.Errorf("%d bytes of the page were written, which are not all", len(rest)+1)
 	}
 	requireAbsent(t, filepath.Join(dir, reportName+".new"))
@@ -110,10 +110,10 @@ func TestReportInterruptedInFile(t *testing.T) {
 
 // TestSecondSignal: a second Ctrl-C ends the command at once; the earlier page stays.
 func TestSecondSignal(t *testing.T) {
-	apart(t)
+	checkApart(t)
 	for _, sig := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
 		dir, cmd, stderr, _ := writingTo(t)
-		interrupted(t, cmd, stderr)
+		interruptDrawing(t, cmd, stderr)
 		requireNoError(t, cmd.Process.Signal(sig))
 		_ = cmd.Wait()
 		if ws, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || ws.Signal() != sig {

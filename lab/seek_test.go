@@ -22,7 +22,7 @@ import (
 // without another search, to the end, and its report is about the saturation point.
 func TestSeek(t *testing.T) {
 	skipIfShort(t)
-	apart(t)
+	checkApart(t)
 	const rounds = 3
 	cmd, said, before := startSearch(t, rounds)
 	for n := 0; n < 4 && (len(before.Saturations) != 1 || len(before.Saturations[0].Rates) == 0); n++ { // a busy machine may find none
@@ -40,7 +40,7 @@ func TestSeek(t *testing.T) {
 	if _, stderr := requireSuccess(t, again); strings.Contains(stderr, "looking for") {
 		t.Fatalf("it searches again: %s", stderr)
 	}
-	run := once(t, dir, before.Cases, rounds)
+	run := checkOnce(t, dir, before.Cases, rounds)
 	if after := run.Manifest.Saturations; len(after) != 1 || !slices.Equal(after[0].Rates, k.Rates) {
 		t.Errorf("the rates were %v, and are %+v", k.Rates, after)
 	}
@@ -89,7 +89,7 @@ func TestSeekBroken(t *testing.T) {
 	}
 	t.Parallel()
 	cmd := locklab(t, "run", "--locks", "busted-tas", "--rate", "auto", "--rounds", "1", "--duration", "300ms", "--out", "run")
-	_, stderr, status := output(t, cmd)
+	_, stderr, status := runCommand(t, cmd)
 	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if ks := run.Manifest.Saturations; status != exitFailed || len(ks) != 1 || !strings.HasPrefix(ks[0].Broken, "exclusion: ") || len(ks[0].Rates) != 1 ||
 		len(run.Results) != 1 || run.Results[0].Workload.Rate != ks[0].Rates[0] || !strings.Contains(stderr, "busted-tas violated exclusion") {

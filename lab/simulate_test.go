@@ -124,8 +124,8 @@ func simulateInterrupt(t *testing.T, exe string) {
 	cmd := simulateBy(t, exe, "--machine", "skylake-8x32", "--locks", "ticket,ttas", "--workers", "1..256", "--seeds", "1000", "-o", "run")
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	start(t, cmd)
-	await(t, "simulation", func() bool {
+	startCommand(t, cmd)
+	waitUntil(t, "simulation", func() bool {
 		text, err := os.ReadFile(filepath.Join(cmd.Dir, "run", result.ResultsName))
 		return err == nil && bytes.Contains(text, []byte(`"kind":"simulation"`))
 	})

@@ -18,7 +18,7 @@ import (
 	wireredis "locklab/internal/wire/redis"
 )
 
-func planned(t *testing.T, o runOptions) *measure.Plan {
+func planOf(t *testing.T, o runOptions) *measure.Plan {
 	t.Helper()
 	o.duration, o.warmup, o.rounds = 200*time.Millisecond, 10*time.Millisecond, 1
 	p := requirePlan(t, o)
@@ -29,14 +29,14 @@ func planned(t *testing.T, o runOptions) *measure.Plan {
 // with replicas. The servers and the results must have these conditions.
 func TestConditions(t *testing.T) {
 	needOwn(t, harness.KindRedis)
-	if s, _, err := site.Start(t.Context(), planned(t, optionsOf(t, "--locks=redis-queue --workers=1")), 0, io.Discard); err != nil {
+	if s, _, err := site.Start(t.Context(), planOf(t, optionsOf(t, "--locks=redis-queue --workers=1")), 0, io.Discard); err != nil {
 		t.Fatal(err) // the helper that starts processes stays, so it must precede leaktest
 	} else {
 		s.Stop()
 	}
 	leaktest.All(t)
 	const delay = time.Millisecond
-	p := planned(t, optionsOf(t, "--locks=redis-queue,redis-redlock --workers=2 --servers=1,3 --durable=on --delay=0,1ms"))
+	p := planOf(t, optionsOf(t, "--locks=redis-queue,redis-redlock --workers=2 --servers=1,3 --durable=on --delay=0,1ms"))
 	s, skipped, err := site.Start(t.Context(), p, 0, io.Discard)
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(err, skipped)
@@ -77,7 +77,7 @@ func TestConditions(t *testing.T) {
 // needOwn skips t without a server that the lab can set up.
 func needOwn(t *testing.T, kind string) {
 	t.Helper()
-	need(t, kind)
+	needServers(t, kind)
 	if env := backend.UsersServer(kind); env != "" {
 		t.Skipf("%s names servers of the user, which are not set up", env)
 	}
@@ -116,7 +116,7 @@ func TestConditionsTLS(t *testing.T) {
 			if err := lacksCurator(); kind == harness.KindZooKeeper && err != nil && !backend.Required("java") {
 				t.Skip(err)
 			}
-			p := planned(t, optionsOf(t, flags+" --workers=2 --tls=on"))
+			p := planOf(t, optionsOf(t, flags+" --workers=2 --tls=on"))
 			s, skipped, err := site.Start(t.Context(), p, 0, io.Discard)
 			if err != nil && strings.Contains(err.Error(), "built without TLS") && !backend.Required(kind) {
 				t.Skip(err)
@@ -178,7 +178,7 @@ func TestConditionsAreRefused(t *testing.T) {
 			if test.env != "" {
 				t.Setenv(test.env, test.at)
 			}
-			s, _, err := site.Start(t.Context(), planned(t, test.o), 0, io.Discard)
+			s, _, err := site.Start(t.Context(), planOf(t, test.o), 0, io.Discard)
 			s.Stop()
 			if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), test.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("got %v, want ErrUsage in one line with %q", err, test.want)
@@ -190,7 +190,7 @@ func TestConditionsAreRefused(t *testing.T) {
 // TestSkipConditions: a lock is skipped if it does not fit, and again in a resumed run.
 func TestSkipConditions(t *testing.T) {
 	o := optionsOf(t, "--locks=redis-queue,redis-redlock --workers=2 --servers=1,3,5")
-	p := planned(t, o)
+	p := planOf(t, o)
 	skipped := site.Drop(p, func(c measure.Case) string { return c.Lock.Traits.Misfit(c.Workload) })
 	want := []result.Skip{{Lock: "redis-redlock", Reason: "it uses 3 independent servers, not 5", Conditions: "servers=5"}}
 	if !slices.Equal(skipped, want) || len(p.Cases) != 5 {

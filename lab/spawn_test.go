@@ -15,7 +15,7 @@ import (
 	"locklab/internal/backend"
 )
 
-func spawning(t *testing.T, args ...string) *exec.Cmd {
+func startSpawning(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	if _, err := exec.LookPath("redis-server"); err != nil && !backend.Required(harness.KindRedis) {
 		t.Skip(err)
@@ -29,11 +29,11 @@ func spawning(t *testing.T, args ...string) *exec.Cmd {
 func TestSpawn(t *testing.T) {
 	t.Parallel()
 	// A rank that is late by a twentieth of the window, on a busy machine, is not merged.
-	cmd := spawning(t, "--rounds", "2", "--duration", "2s")
-	stdout, stderr, status := output(t, cmd)
+	cmd := startSpawning(t, "--rounds", "2", "--duration", "2s")
+	stdout, stderr, status := runCommand(t, cmd)
 	if strings.Contains(stderr, "not merged: ") {
-		cmd = spawning(t, "--rounds", "2", "--duration", "20s")
-		stdout, stderr, status = output(t, cmd)
+		cmd = startSpawning(t, "--rounds", "2", "--duration", "20s")
+		stdout, stderr, status = runCommand(t, cmd)
 	}
 	if status != 0 {
 		t.Fatalf("exit status %d; wrote\n%s%s", status, stdout, stderr)
@@ -57,7 +57,7 @@ func TestSpawn(t *testing.T) {
 	part := locklab(t, "run", "--resume", "--out", filepath.Join(cmd.Dir, "run.ranks", "1"))
 	requireRefusal(t, part, "the part of rank 1 of 3: ranks cannot resume: merge what they kept with 'locklab merge', or start again")
 	for _, want := range []string{"run already holds a run", "run.ranks is not empty: merge its parts with 'locklab merge', choose another directory by --out, or let --replace remove them"} {
-		requireOutcome(t, spawning(t, "--rounds", "1", "--out", filepath.Join(cmd.Dir, "run")), exitUsage, want)
+		requireOutcome(t, startSpawning(t, "--rounds", "1", "--out", filepath.Join(cmd.Dir, "run")), exitUsage, want)
 		requireNoError(t, os.RemoveAll(filepath.Join(cmd.Dir, "run")))
 	}
 }
@@ -81,10 +81,10 @@ func TestSpawnEnds(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			cmd := spawning(t, "--rounds", "1000")
+			cmd := startSpawning(t, "--rounds", "1000")
 			p := &rankProcess{cmd, new(bytes.Buffer), filepath.Join(cmd.Dir, "run.ranks", fmt.Sprint(0))}
 			cmd.Stdout, cmd.Stderr = p.stderr, p.stderr
-			start(t, cmd)
+			startCommand(t, cmd)
 			p.measured(t, 4)
 			part, err := result.Load(p.dir)
 			if err == nil {

@@ -46,7 +46,7 @@ func TestJudge(t *testing.T) {
 func TestStrict(t *testing.T) {
 	t.Parallel()
 	requireStatus(t, 0, []string{"env", "--strict", "--accept=" + strings.Join(machine.WarningKinds(), ",")})
-	stdout, stderr, status := execute(t, "env", "--json", "--strict")
+	stdout, stderr, status := executeArgs(t, "env", "--json", "--strict")
 	if fit := len(machine.Capture().Warnings()) == 0; status != exitUnfit && (!fit || status != 0) || !strings.HasPrefix(stdout, "{") || !fit && !strings.Contains(stderr, "not fit") {
 		t.Errorf("env: exit status %d, printed %.40q, wrote %q", status, stdout, stderr)
 	}

@@ -19,7 +19,7 @@ func TestRunReachesTheDisk(t *testing.T) {
 	if fs.Type == unix.TMPFS_MAGIC {
 		t.Skip("the temporary directory has no disk: it is in memory")
 	}
-	start(t, cmd)
+	startCommand(t, cmd)
 	name := filepath.Join(cmd.Dir, "run", "results.jsonl")
 	for begin := time.Now(); time.Since(begin) < 4*time.Second; time.Sleep(3 * time.Millisecond) {
 		f, err := os.Open(name)

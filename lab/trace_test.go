@@ -16,7 +16,7 @@ import (
 	"locklab/internal/trace"
 )
 
-func need(t *testing.T, kind string) {
+func needServers(t *testing.T, kind string) {
 	t.Helper()
 	err := backend.Available(kind)
 	if err != nil && backend.Required(kind) {
@@ -27,7 +27,7 @@ func need(t *testing.T, kind string) {
 	}
 }
 
-func tell(t *testing.T, args ...string) trace.Trace {
+func traceJSON(t *testing.T, args ...string) trace.Trace {
 	t.Helper()
 	stdout, _ := requireSuccess(t, locklab(t, append([]string{"trace", "--json"}, args...)...))
 	var timeline trace.Trace
@@ -65,8 +65,8 @@ func linesOf(t trace.Trace) (lines []string) {
 // TestTraceFair checks the published sequence of the fair lock against a real server.
 func TestTraceFair(t *testing.T) {
 	t.Parallel()
-	need(t, harness.KindZooKeeper)
-	timeline := tell(t, "zk-fair")
+	needServers(t, harness.KindZooKeeper)
+	timeline := traceJSON(t, "zk-fair")
 	want := strings.Split(`A wants the lock |
 A create # ephemeral sequential -> #1 | #1, A's
 A getChildren2 . -> [#1] | #1, A's
@@ -114,7 +114,7 @@ func TestTraceEveryLock(t *testing.T) {
 			continue
 		}
 		t.Run(v.Name, func(t *testing.T) {
-			need(t, v.Traits.Needs)
+			needServers(t, v.Traits.Needs)
 			if servers[v.Traits.Needs] == "" {
 				servers[v.Traits.Needs] = serverFor(parent, v.Traits.Needs)
 			}
@@ -138,11 +138,11 @@ func TestTraceEveryLock(t *testing.T) {
 }
 
 func TestTraceInterrupt(t *testing.T) {
-	need(t, harness.KindRedis)
+	needServers(t, harness.KindRedis)
 	cmd := locklab(t, "trace", "redis-poll", "--hold", "1m")
 	cmd.Env = append(cmd.Env, "LOCKLAB_REDIS=")
-	start(t, cmd)
-	await(t, "server", func() bool { return len(children(t, cmd.Process.Pid)) > 0 })
+	startCommand(t, cmd)
+	waitUntil(t, "server", func() bool { return len(children(t, cmd.Process.Pid)) > 0 })
 	if status := endBy(t, cmd, os.Interrupt); status != exitInterrupted {
 		t.Errorf("exit status %d, want %d", status, exitInterrupted)
 	}

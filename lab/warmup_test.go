@@ -22,7 +22,7 @@ func TestWarmUp(t *testing.T) {
 		{"of another", "zk-handoff", time.Minute, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			p := planned(t, optionsOf(t, "--workers=2 "+"--locks="+test.locks))
+			p := planOf(t, optionsOf(t, "--workers=2 "+"--locks="+test.locks))
 			for _, kind := range p.Needs() {
 				t.Setenv(variable(kind), "")
 				if test.name == "of another" {

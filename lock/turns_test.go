@@ -5,28 +5,28 @@ import (
 	"testing"
 )
 
-func asks(n *int) func() bool { return func() bool { *n++; return true } }
+func countAsks(n *int) func() bool { return func() bool { *n++; return true } }
 
-func give(g int) func() (int, bool) { return func() (int, bool) { return g, true } }
+func giveAlways(g int) func() (int, bool) { return func() (int, bool) { return g, true } }
 
 // TestTurnsKeepOrder: waiters are served in order of arrival, and one request stands for all.
 func TestTurnsKeepOrder(t *testing.T) {
 	var turns Turns[int]
 	started := 0
-	first, ahead := turns.Join(asks(&started))
-	second, behind := turns.Join(asks(&started))
+	first, ahead := turns.Join(countAsks(&started))
+	second, behind := turns.Join(countAsks(&started))
 	if ahead != -1 || behind != 1 || started != 1 || turns.Try() {
 		t.Errorf("ahead %d and %d, %d requests", ahead, behind, started)
 	}
-	turns.Serve(give(2))
-	turns.Serve(give(3))
+	turns.Serve(giveAlways(2))
+	turns.Serve(giveAlways(3))
 	if a, b := <-first.Got, <-second.Got; a != 2 || b != 3 || started != 1 {
 		t.Errorf("got %d and %d after %d requests, want 2 and 3 after 1", a, b, started)
 	}
-	if turns.Serve(give(4)) || !turns.busy {
+	if turns.Serve(giveAlways(4)) || !turns.busy {
 		t.Error("served without waiters, or idle before Next")
 	}
-	if turns.Next(asks(&started)); turns.busy || started != 1 || !turns.Try() {
+	if turns.Next(countAsks(&started)); turns.busy || started != 1 || !turns.Try() {
 		t.Errorf("busy without waiters, after %d requests", started)
 	}
 }
@@ -35,8 +35,8 @@ func TestTurnsKeepOrder(t *testing.T) {
 func TestTurnsRecall(t *testing.T) {
 	var turns Turns[int]
 	started := 0
-	first, _ := turns.Join(asks(&started))
-	last, _ := turns.Join(asks(&started))
+	first, _ := turns.Join(countAsks(&started))
+	last, _ := turns.Join(countAsks(&started))
 	var next *Waiter[int]
 	asked := turns.Request(t.Context(), func(ctx context.Context) error {
 		if _, served := turns.Leave(first); served || ctx.Err() != nil {
@@ -45,7 +45,7 @@ func TestTurnsRecall(t *testing.T) {
 		if _, served := turns.Leave(last); served || ctx.Err() == nil {
 			t.Errorf("served %t, or not recalled", served)
 		}
-		next, _ = turns.Join(asks(&started))
+		next, _ = turns.Join(countAsks(&started))
 		return ctx.Err()
 	}, func(error) int { return 1 })
 	if !asked || len(next.Got) > 0 {
@@ -55,7 +55,7 @@ func TestTurnsRecall(t *testing.T) {
 	if turns.Request(t.Context(), nil, nil) || turns.busy {
 		t.Error("busy without waiters")
 	}
-	late, _ := turns.Join(asks(&started))
+	late, _ := turns.Join(countAsks(&started))
 	if _, served := turns.Leave(late); served || started != 2 {
 		t.Errorf("served %t after %d requests", served, started)
 	}

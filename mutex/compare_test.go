@@ -57,10 +57,10 @@ func comparePair(b *testing.B, s situation) {
 		pair[first]()
 		pair[1-first]()
 	}
-	report(b, &ours, &theirs)
+	reportRatios(b, &ours, &theirs)
 }
 
-func report(b *testing.B, ours, theirs *samples) {
+func reportRatios(b *testing.B, ours, theirs *samples) {
 	rate := stat.Paired(ours.rates, theirs.rates, 0.95)
 	b.ReportMetric(rate.Median, "ratio")
 	b.ReportMetric(rate.Lo, "ratio-low")
@@ -108,7 +108,7 @@ func (at situation) window(l sync.Locker, length time.Duration, timed bool) (w w
 			} else {
 				l.Lock()
 			}
-			sink += spin(at.spins)
+			sink += spinSteps(at.spins)
 			l.Unlock()
 		}
 		longest[i] = most
@@ -155,7 +155,7 @@ func countTurns(workers int, length time.Duration, locked bool, loop func(i int,
 }
 
 //go:noinline
-func spin(n int) (x uint64) {
+func spinSteps(n int) (x uint64) {
 	for range n {
 		x = x*6364136223846793005 + 1
 	}
@@ -169,7 +169,7 @@ func spinsFor(d time.Duration) int {
 	var tries []time.Duration
 	for range 20 {
 		begin := time.Now()
-		sink += spin(n)
+		sink += spinSteps(n)
 		tries = append(tries, time.Since(begin))
 	}
 	runtime.KeepAlive(sink)

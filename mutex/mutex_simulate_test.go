@@ -234,7 +234,7 @@ const rwModelMax = 1 << 30
 
 func (l *syncRWModel) RLock() {
 	if int32(l.readerCount.Add(1)) < 0 {
-		pollUntil(func() bool { return acquired(&l.readerSem) })
+		pollUntil(func() bool { return takePermit(&l.readerSem) })
 	}
 }
 
@@ -248,7 +248,7 @@ func (l *syncRWModel) Lock() {
 	pollUntil(l.w.TestAndSet)
 	r := l.readerCount.Add(^uint32(rwModelMax-1)) + rwModelMax
 	if r != 0 && l.readerWait.Add(r) != 0 {
-		pollUntil(func() bool { return acquired(&l.writerSem) })
+		pollUntil(func() bool { return takePermit(&l.writerSem) })
 	}
 }
 
@@ -257,7 +257,7 @@ func (l *syncRWModel) Unlock() {
 	l.w.Store(0)
 }
 
-func acquired(sem *atomics.Uint32) bool {
+func takePermit(sem *atomics.Uint32) bool {
 	n := sem.Load()
 	return n != 0 && sem.CompareAndSwap(n, n-1)
 }

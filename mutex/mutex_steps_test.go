@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// waiters starts n goroutines that lock m one after the other, and release it by release. The
+// queueWaiters starts n goroutines that lock m one after the other, and release it by release. The
 // returned function waits for them and returns the order in which they had the lock.
-func waiters(t *testing.T, m *Mutex, n int, release func()) (served func() []int) {
+func queueWaiters(t *testing.T, m *Mutex, n int, release func()) (served func() []int) {
 	t.Helper()
 	var order []int // guarded by m
 	var wg sync.WaitGroup
@@ -20,7 +20,7 @@ func waiters(t *testing.T, m *Mutex, n int, release func()) (served func() []int
 			order = append(order, i)
 			release()
 		})
-		until(t, func() bool { s := m.state.Load(); return s/mutexWaiting == before+1 && s&mutexQueue == 0 })
+		waitUntil(t, func() bool { s := m.state.Load(); return s/mutexWaiting == before+1 && s&mutexQueue == 0 })
 	}
 	return func() []int { wg.Wait(); return order }
 }
@@ -59,7 +59,7 @@ func TestMutexServesLongestFirst(t *testing.T) {
 		var k int // guarded by m
 		release := func() { k++; m.release(due(k)) }
 		m.Lock()
-		served := waiters(t, &m, 5, release)
+		served := queueWaiters(t, &m, 5, release)
 		release()
 		if got := served(); !slices.Equal(got, []int{0, 1, 2, 3, 4}) {
 			t.Errorf("%s: waiters 0 to 4 came in this order, and were served in the order %v", name, got)
@@ -73,7 +73,7 @@ func TestMutexHandsOver(t *testing.T) {
 	var m Mutex
 	m.Lock()
 	stay := make(chan struct{})
-	served := waiters(t, &m, 1, func() { <-stay; m.Unlock() })
+	served := queueWaiters(t, &m, 1, func() { <-stay; m.Unlock() })
 	m.release(true)
 	if s := m.state.Load(); s != mutexHeld {
 		t.Errorf("state after the handover is %#x, want held", s)
@@ -91,7 +91,7 @@ func TestMutexWakesOne(t *testing.T) {
 	for due, want := range map[bool]uint32{false: mutexWoken + 2*mutexWaiting, true: mutexHeld + mutexWaiting} {
 		var m Mutex
 		m.Lock()
-		served := waiters(t, &m, 2, m.Unlock)
+		served := queueWaiters(t, &m, 2, m.Unlock)
 		w := m.first
 		m.state.Add(mutexWoken)
 		m.release(due)
@@ -112,18 +112,18 @@ func TestMutexWakesOne(t *testing.T) {
 func TestMutexWokenWaiterStaysFirst(t *testing.T) {
 	var m Mutex
 	m.Lock()
-	served := waiters(t, &m, 3, m.Unlock)
+	served := queueWaiters(t, &m, 3, m.Unlock)
 	w := m.first
 	m.state.Add(mutexWoken)
 	w.parker.Unpark()
-	until(t, func() bool { return m.state.Load() == mutexHeld+3*mutexWaiting })
+	waitUntil(t, func() bool { return m.state.Load() == mutexHeld+3*mutexWaiting })
 	if m.first != w {
 		t.Error("the woken waiter is not the first")
 	}
 	w.late = -1
 	m.state.Add(mutexWoken)
 	w.parker.Unpark()
-	until(t, func() bool { return m.state.Load() == mutexBusy+3*mutexWaiting })
+	waitUntil(t, func() bool { return m.state.Load() == mutexBusy+3*mutexWaiting })
 	m.Unlock()
 	if got := served(); !slices.Equal(got, []int{0, 1, 2}) {
 		t.Errorf("served in the order %v, want 0, 1, 2", got)
@@ -170,7 +170,7 @@ func TestMutexAwaitsPermit(t *testing.T) {
 		m.Lock()
 		done, returned := make(chan struct{}), make(chan bool)
 		go func() { returned <- m.lockSlow(done) }()
-		until(t, func() bool { return m.state.Load() == mutexHeld+mutexWaiting })
+		waitUntil(t, func() bool { return m.state.Load() == mutexHeld+mutexWaiting })
 		m.state.Add(mutexWoken)
 		w := m.first
 		if free {

@@ -132,17 +132,17 @@ func TestRWMutexPhases(t *testing.T) {
 		letGo := make(chan struct{})
 		l.Lock()
 		wg.Go(func() { l.Lock(); enters("writer"); l.Unlock() })
-		until(t, func() bool { return l.writers.state.Load() == mutexHeld+mutexWaiting })
+		waitUntil(t, func() bool { return l.writers.state.Load() == mutexHeld+mutexWaiting })
 		inside.Add(early)
 		for i := range uint64(early) {
 			wg.Go(func() { l.RLock(); enters("early"); inside.Done(); <-letGo; l.RUnlock() })
-			until(t, waiting(i+1))
+			waitUntil(t, waiting(i+1))
 		}
 		l.Unlock()
 		inside.Wait() // all early readers at once
-		until(t, func() bool { return l.state.Load()&rwWriter != 0 })
+		waitUntil(t, func() bool { return l.state.Load()&rwWriter != 0 })
 		wg.Go(func() { l.RLock(); enters("late"); l.RUnlock() })
-		until(t, waiting(1))
+		waitUntil(t, waiting(1))
 		time.Sleep(time.Millisecond) // for one that wrongly does not wait
 		close(letGo)
 		wg.Wait()
@@ -163,7 +163,7 @@ func TestRWMutexWakesWriter(t *testing.T) {
 			l.pending.Store(^uint32(4)) // from readers that left while other writers were inside
 			locked := make(chan struct{})
 			go func() { l.Lock(); close(locked) }()
-			until(t, func() bool { return l.pending.Load() == 3 })
+			waitUntil(t, func() bool { return l.pending.Load() == 3 })
 			for left := uint32(2); ; left-- {
 				time.Sleep(time.Millisecond) // for a writer that sleeps
 				leaves()
@@ -190,10 +190,10 @@ func TestRWMutexEarlyWakeUp(t *testing.T) {
 	l.state.Add(2 * rwInside)
 	locked := make(chan struct{})
 	go func() { l.Lock(); close(locked) }()
-	until(t, func() bool { return l.pending.Load() == 2 })
+	waitUntil(t, func() bool { return l.pending.Load() == 2 })
 	l.left()
 	l.left()
-	until(t, func() bool { return l.pending.Load() == 2 })
+	waitUntil(t, func() bool { return l.pending.Load() == 2 })
 	select {
 	case <-locked:
 		t.Fatal("the writer entered beside two readers")
@@ -214,7 +214,7 @@ func TestRWMutexPlaces(t *testing.T) {
 			entered := make(chan bool)
 			l.Lock()
 			go func() { entered <- l.rLockSlow(nil) }()
-			until(t, func() bool { return l.state.Load() == rwWriter+rwWaiting })
+			waitUntil(t, func() bool { return l.state.Load() == rwWriter+rwWaiting })
 			l.waiters.first.wakes = losses
 			l.Unlock()
 			lost = l.takePlace()
@@ -277,7 +277,7 @@ func TestRWMutexAwaitsPermit(t *testing.T) {
 	var l RWMutex
 	l.Lock()
 	go func() { returned <- l.rLockSlow(done) }()
-	until(t, func() bool { return l.state.Load() == rwWriter+rwWaiting })
+	waitUntil(t, func() bool { return l.state.Load() == rwWriter+rwWaiting })
 	w := l.waiters.first // these are the steps of admit
 	w.granted, l.waiters.first = true, nil
 	l.state.Store(rwInside)
@@ -293,7 +293,7 @@ func TestRWMutexAwaitsPermit(t *testing.T) {
 
 	done = make(chan struct{})
 	go func() { l.writers.Lock(); l.shut(); returned <- l.drain(done) }()
-	until(t, func() bool { return l.pending.Load() == 1 })
+	waitUntil(t, func() bool { return l.pending.Load() == 1 })
 	l.pending.Add(^uint32(0)) // these are the steps of left
 	close(done)
 	requireWait(t, returned)

@@ -27,7 +27,7 @@ func TestSpinParkServesSleepers(t *testing.T) {
 				}
 				n.Unlock()
 			})
-			until(t, func() bool { return l.state.Load()>>parkShift == l.Worker(i).id })
+			waitUntil(t, func() bool { return l.state.Load()>>parkShift == l.Worker(i).id })
 		}
 		holder.Unlock()
 		wg.Wait()
@@ -64,7 +64,7 @@ func TestBRAVOInhibits(t *testing.T) {
 		//lint:ignore SA2001 only the wait matters
 		writer.Unlock()
 	})
-	until(t, func() bool { return l.bias.Load() == 0 })
+	waitUntil(t, func() bool { return l.bias.Load() == 0 })
 	begin := bravoTicks()
 	for range 1000 {
 		runtime.Gosched()
@@ -106,7 +106,7 @@ func TestPhasesAlternate(t *testing.T) {
 			order = append(order, "writer")
 			l.Unlock()
 		})
-		until(t, func() bool { return l.writersIn.Load() == uint32(first)+2 })
+		waitUntil(t, func() bool { return l.writersIn.Load() == uint32(first)+2 })
 		letGo := make(chan struct{})
 		wg.Go(func() {
 			l.RLock()
@@ -114,16 +114,16 @@ func TestPhasesAlternate(t *testing.T) {
 			<-letGo
 			l.RUnlock()
 		})
-		until(t, func() bool { return l.readersIn.Load()/phaseReader == 1 })
+		waitUntil(t, func() bool { return l.readersIn.Load()/phaseReader == 1 })
 		l.Unlock()
 		// The second writer now waits for the reader.
-		until(t, func() bool { return l.readersIn.Load()&phaseBits == phaseWriter|uint32(first+1)&phaseNumber })
+		waitUntil(t, func() bool { return l.readersIn.Load()&phaseBits == phaseWriter|uint32(first+1)&phaseNumber })
 		wg.Go(func() {
 			l.RLock()
 			order = append(order, "late reader")
 			l.RUnlock()
 		})
-		until(t, func() bool { return l.readersIn.Load()/phaseReader == 2 })
+		waitUntil(t, func() bool { return l.readersIn.Load()/phaseReader == 2 })
 		time.Sleep(time.Millisecond) // for a reader that wrongly does not wait
 		close(letGo)
 		wg.Wait()
@@ -139,7 +139,7 @@ func TestPhaseFairReaderSeesNextPhase(t *testing.T) {
 	l.Lock()
 	entered := make(chan struct{})
 	go func() { l.RLock(); close(entered) }()
-	until(t, func() bool { return l.readersIn.Load()/phaseReader == 1 })
+	waitUntil(t, func() bool { return l.readersIn.Load()/phaseReader == 1 })
 	l.readersIn.Add(1 & phaseNumber) // number 1 in place of number 0
 	select {
 	case <-entered:
@@ -148,7 +148,7 @@ func TestPhaseFairReaderSeesNextPhase(t *testing.T) {
 	}
 }
 
-func until(t *testing.T, done func() bool) {
+func waitUntil(t *testing.T, done func() bool) {
 	t.Helper()
 	for start := time.Now(); !done(); runtime.Gosched() {
 		if time.Since(start) > 10*time.Second {

@@ -32,7 +32,7 @@ func TestCuratorDowngrade(t *testing.T) {
 		{"zk-rw-curator", "curator-rw"},
 		{"zk-rw-curator", "zk-rw"},
 	} {
-		beside := downgrade(t, at, variant(test.owner), variant(test.next))
+		beside := downgradeBesideWriter(t, at, variant(test.owner), variant(test.next))
 		wrong := test.owner == "curator-rw" && before55(t)
 		if beside != wrong {
 			t.Errorf("the owner is %s (Curator %s), the next %s: it gets in beside the owner: %t, want %t",
@@ -41,8 +41,8 @@ func TestCuratorDowngrade(t *testing.T) {
 	}
 }
 
-// downgrade reports whether a waiting writer gets in when a holder reads and stops writing.
-func downgrade(t *testing.T, at harness.Endpoint, owner, next *harness.Variant) (beside bool) {
+// downgradeBesideWriter reports whether a waiting writer gets in when a holder reads and stops writing.
+func downgradeBesideWriter(t *testing.T, at harness.Endpoint, owner, next *harness.Variant) (beside bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
@@ -196,13 +196,13 @@ func TestCuratorTLS(t *testing.T) {
 	needJavaAlone(t)
 	server, err := backend.StartSetup(t.Context(), harness.KindZooKeeper, backend.Setup{TLS: true})
 	if err != nil {
-		unavailable(t, harness.KindZooKeeper, err)
+		skipUnavailable(t, harness.KindZooKeeper, err)
 	}
 	defer server.Stop()
 	at := server.Endpoint()
 	mutex := variant("curator-mutex")
 	t.Run("curator-mutex", func(t *testing.T) {
-		contend(t, at, []*harness.Variant{mutex, mutex, variant("zk-handoff")}, nil, 60)
+		contendFor(t, at, []*harness.Variant{mutex, mutex, variant("zk-handoff")}, nil, 60)
 	})
 	t.Run("in Java", func(t *testing.T) {
 		w := harness.Workload{Workers: 4, TLS: true, Warmup: 200 * time.Millisecond, Window: 400 * time.Millisecond}

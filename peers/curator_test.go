@@ -119,7 +119,7 @@ func takeTurn(t *testing.T, s harness.Session) {
 	requireNoError(t, mustLock(t, s).Unlock(t.Context()))
 }
 
-func within(t *testing.T, d time.Duration, ch <-chan struct{}, what string) {
+func awaitWithin(t *testing.T, d time.Duration, ch <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-ch:
@@ -174,12 +174,12 @@ func javaEndsWithClients(t *testing.T, s *javaStage) {
 	case <-time.After(2 * javaLinger):
 	}
 	requireNoError(t, other.Close())
-	within(t, javaLinger+10*time.Second, s.java.Done(), "the process ends after its last client")
+	awaitWithin(t, javaLinger+10*time.Second, s.java.Done(), "the process ends after its last client")
 }
 
 func javaEndsWithInput(t *testing.T, s *javaStage) {
 	s.java.EndInput()
-	within(t, 5*time.Second, s.java.Done(), "the process ends with its standard input")
+	awaitWithin(t, 5*time.Second, s.java.Done(), "the process ends with its standard input")
 	s.close(t)
 }
 
@@ -193,14 +193,14 @@ func javaHangs(t *testing.T, s *javaStage) {
 	if took := time.Since(start); !errors.Is(err, context.DeadlineExceeded) || took > 3*javaAnswer {
 		t.Errorf("Lock = %v after %v, want %v soon", err, took, context.DeadlineExceeded)
 	}
-	within(t, time.Second, s.java.Done(), "a process that hangs is killed")
+	awaitWithin(t, time.Second, s.java.Done(), "a process that hangs is killed")
 	s.lost(t)
 	s.close(t)
 }
 
 func (s *javaStage) lost(t *testing.T) {
 	t.Helper()
-	within(t, 5*time.Second, s.lease.Done(), "the lease ends with the process")
+	awaitWithin(t, 5*time.Second, s.lease.Done(), "the lease ends with the process")
 	expectError(t, s.lease.Err(), harness.ErrLost)
 	expectError(t, s.lease.Unlock(t.Context()), harness.ErrNotHeld)
 }
@@ -225,7 +225,7 @@ func javaHangsInCell(t *testing.T, s *javaStage) {
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(start) > 3*javaAnswer {
 		t.Errorf("a cell that hangs: %v after %v", err, time.Since(start))
 	}
-	within(t, time.Second, s.java.Done(), "a process that hangs is killed")
+	awaitWithin(t, time.Second, s.java.Done(), "a process that hangs is killed")
 	s.lost(t)
 	s.close(t)
 }
@@ -280,7 +280,7 @@ func TestCuratorLost(t *testing.T) {
 	needJava(t)
 	server, err := backend.Start(t.Context(), harness.KindZooKeeper)
 	if err != nil {
-		unavailable(t, harness.KindZooKeeper, err)
+		skipUnavailable(t, harness.KindZooKeeper, err)
 	}
 	defer server.Stop()
 	if !server.Owned() {
@@ -291,7 +291,7 @@ func TestCuratorLost(t *testing.T) {
 	s := newJavaStage(t, at)
 	defer s.close(t)
 	requireNoError(t, unix.Kill(server.PIDs()[0], unix.SIGSTOP))
-	within(t, 20*time.Second, s.lease.Done(), "Curator reports LOST")
+	awaitWithin(t, 20*time.Second, s.lease.Done(), "Curator reports LOST")
 	requireNoError(t, unix.Kill(server.PIDs()[0], unix.SIGCONT))
 	expectError(t, s.lease.Err(), harness.ErrLost)
 	expectError(t, s.lease.Unlock(t.Context()), harness.ErrNotHeld)

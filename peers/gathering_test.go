@@ -37,7 +37,7 @@ type gathering struct {
 	inside   func(i int, read bool) (leave func(), err error) // called by holders; nil is fine
 }
 
-func gather(ctx context.Context, at harness.Endpoint, key string, vs []*harness.Variant) (*gathering, error) {
+func startGathering(ctx context.Context, at harness.Endpoint, key string, vs []*harness.Variant) (*gathering, error) {
 	g := &gathering{clients: make([]harness.Remote, len(vs)), sessions: make([]harness.Session, len(vs)), holds: make([][]oracle.Hold, len(vs))}
 	var group errgroup.Group
 	for i, v := range vs {
@@ -111,7 +111,7 @@ func (g *gathering) turn(ctx context.Context, base time.Time, hold time.Duration
 	return errors.Join(err, lease.Unlock(ctx))
 }
 
-func unavailable(tb testing.TB, what string, err error) {
+func skipUnavailable(tb testing.TB, what string, err error) {
 	tb.Helper()
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(what) {
 		tb.Skip(err)

@@ -25,7 +25,7 @@ type stage struct {
 func TestGoZooKeeper(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	for name, run := range map[string]func(*testing.T, *stage){
-		"requests":                      requests,
+		"requests":                      checkRequests,
 		"cancel ends the session":       cancelEndsSession,
 		"node removed under the holder": nodeRemoved,
 		"last one removes the node":     lastOneOut,
@@ -48,7 +48,7 @@ func (s *stage) children(t *testing.T) []string {
 	return names
 }
 
-func requests(t *testing.T, s *stage) {
+func checkRequests(t *testing.T, s *stage) {
 	takeTurn(t, s.session) // makes the parents
 	before := s.remote.(interface{ Counts() harness.Counts }).Counts()
 	for range 10 {

@@ -54,7 +54,7 @@ func TestInterop(t *testing.T) {
 			if len(vs) == 0 {
 				t.Skipf("none of %q can run", group.locks)
 			}
-			contend(t, at, slices.Repeat(vs, max(2, 4/len(vs))), group.reads, turnsTogether())
+			contendFor(t, at, slices.Repeat(vs, max(2, 4/len(vs))), group.reads, turnsTogether())
 		})
 	}
 }
@@ -94,11 +94,11 @@ func turnsTogether() int64 {
 	return 1000
 }
 
-func contend(t *testing.T, at harness.Endpoint, vs []*harness.Variant, reads func(worker, turn int) bool, total int64) {
+func contendFor(t *testing.T, at harness.Endpoint, vs []*harness.Variant, reads func(worker, turn int) bool, total int64) {
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	key := newKey()
-	g, err := gather(ctx, at, key, vs)
+	g, err := startGathering(ctx, at, key, vs)
 	defer g.close()
 	requireNoError(t, err)
 	look := newObserver(t, at, "/locklab/"+key)
@@ -242,7 +242,7 @@ func TestInteropRejects(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	key := newKey()
-	g, err := gather(ctx, at, key, []*harness.Variant{variant("curator-mutex"), variant("curator-mutex")})
+	g, err := startGathering(ctx, at, key, []*harness.Variant{variant("curator-mutex"), variant("curator-mutex")})
 	defer g.close()
 	requireNoError(t, err)
 	look := newObserver(t, at, "/locklab/"+key)

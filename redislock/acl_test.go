@@ -25,7 +25,7 @@ const aclLease = 1500 * time.Millisecond
 func TestACLRights(t *testing.T) {
 	r := startSingle(t)
 	for _, k := range lockKinds { // the server has the scripts to take and release, and not to renew
-		unlock(t, lock(t, k.make(r.client(t), newName(), redislock.Options{})))
+		unlockLease(t, lockNow(t, k.make(r.client(t), newName(), redislock.Options{})))
 	}
 	rights := documentedACL(t)
 	if failed := requireAdvice(t, r, "+eval", rights); failed < len(lockKinds) {
@@ -86,7 +86,7 @@ func everyKind(t *testing.T, r running) map[string]error {
 				defer cancel()
 				o := redislock.Options{TTL: aclLease, HandoffTimeout: calm.HandoffTimeout}
 				m := k.make(a, name, o)
-				err := contend(ctx, m, k.make(b, name, o), k.fenced, aclLease+aclLease/10)
+				err := contendBriefly(ctx, m, k.make(b, name, o), k.fenced, aclLease+aclLease/10)
 				if f, ok := m.(forcer); ok && err == nil {
 					err = forceHeld(ctx, m, f)
 				}
@@ -108,9 +108,9 @@ func everyKind(t *testing.T, r running) map[string]error {
 // calm gives a busy machine time to react.
 var calm = redislock.Options{HandoffTimeout: 5 * time.Second}
 
-// contend lets a, which holds the lock for that time, hand it over to b, after another waiter has
+// contendBriefly lets a, which holds the lock for that time, hand it over to b, after another waiter has
 // left, or returns an error.
-func contend(ctx context.Context, a, b tryLocker, fenced bool, hold time.Duration) error {
+func contendBriefly(ctx context.Context, a, b tryLocker, fenced bool, hold time.Duration) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	first, err := a.Lock(ctx)

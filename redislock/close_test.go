@@ -29,8 +29,8 @@ func TestClose(t *testing.T) {
 			work.Go(func() {
 				what := fmt.Sprintf("%s, Shutdown: %t", kind, shutdown)
 				c, other, kept, taken := r.client(t), r.client(t), newName(), newName()
-				held := lock(t, make(c, kept, redislock.Options{TTL: time.Hour}))
-				others := lock(t, make(other, taken, redislock.Options{TTL: time.Hour}))
+				held := lockNow(t, make(c, kept, redislock.Options{TTL: time.Hour}))
+				others := lockNow(t, make(other, taken, redislock.Options{TTL: time.Hour}))
 				m := make(c, taken, redislock.Options{TTL: time.Hour})
 				failed, waits := waitTwice(t, m)
 				<-waits
@@ -59,11 +59,11 @@ func TestClose(t *testing.T) {
 				if shutdown && queueOf(t, admin, taken) {
 					t.Errorf("%s: a place is left in the queue", what)
 				}
-				eventually(t, what+": no place is left in the queue", func() bool { return !queueOf(t, admin, taken) })
+				waitUntil(t, what+": no place is left in the queue", func() bool { return !queueOf(t, admin, taken) })
 				if err := held.Unlock(ctx); !errors.Is(err, redislock.ErrNotHeld) {
 					t.Errorf("%s: Unlock = %v", what, err)
 				}
-				unlock(t, others)
+				unlockLease(t, others)
 				wantFree(t, admin, taken)
 			})
 		}
@@ -89,12 +89,12 @@ func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <
 func TestShutdownDuringUnlock(t *testing.T) {
 	at := runParallel(t)
 	for kind, open := range lockables() {
-		rdb, name, shut := dial(t, at), newKey(), make(chan error)
+		rdb, name, shut := dialServer(t, at), newKey(), make(chan error)
 		c := newClient(t, rdb)
-		l := lock(t, open(c, name, redislock.Options{}))
-		rdb.client.AddHook(before([]string{"evalsha"}, func() {
+		l := lockNow(t, open(c, name, redislock.Options{}))
+		rdb.client.AddHook(beforeCommand([]string{"evalsha"}, func() {
 			go func() { shut <- c.Shutdown(context.WithoutCancel(t.Context())) }()
-			eventually(t, "Shutdown has begun", func() bool {
+			waitUntil(t, "Shutdown has begun", func() bool {
 				_, err := c.PollMutex(newKey(), redislock.PollOptions{}).TryLock(t.Context())
 				return errors.Is(err, redislock.ErrClosed)
 			})
@@ -112,9 +112,9 @@ func TestShutdownDuringUnlock(t *testing.T) {
 // TestShutdownDuringGrant: Shutdown may give a lock back before Lock returns it. The race
 // detector checks that the two do not share a field of the lease.
 func TestShutdownDuringGrant(t *testing.T) {
-	rdb := dial(t, runParallel(t), func(o *redis.Options) { o.ContextTimeoutEnabled = true })
+	rdb := dialServer(t, runParallel(t), func(o *redis.Options) { o.ContextTimeoutEnabled = true })
 	c, shut := newClient(t, rdb), make(chan error)
-	l := lock(t, traced{c.Mutex(newKey(), redislock.Options{}), &redislock.Trace{Granted: func(locks.GrantedInfo) {
+	l := lockNow(t, traced{c.Mutex(newKey(), redislock.Options{}), &redislock.Trace{Granted: func(locks.GrantedInfo) {
 		rdb.stall.Store(true)
 		go func() { shut <- c.Shutdown(context.WithoutCancel(t.Context())) }()
 		time.Sleep(100 * time.Millisecond) // anything else may synchronize the two
@@ -129,7 +129,7 @@ func TestShutdownUnanswered(t *testing.T) {
 	c, held := r.client(t), make(map[string]*redislock.Lease)
 	for kind, make := range kinds {
 		for _, name := range []string{kind + newName(), kind + newName() + "unlocking"} {
-			held[name] = lock(t, make(c, name, redislock.Options{}))
+			held[name] = lockNow(t, make(c, name, redislock.Options{}))
 		}
 	}
 	requireNoError(t, r.Stop())
@@ -161,7 +161,7 @@ func TestCloseStuck(t *testing.T) {
 	defer rdb.Close()
 	c := redislock.NewClient(rdb, redislock.ClientOptions{})
 	go c.Mutex(newName(), redislock.Options{}).Lock(t.Context())
-	eventually(t, "it asks", func() bool { return dialed.Load() > 0 })
+	waitUntil(t, "it asks", func() bool { return dialed.Load() > 0 })
 	closed := make(chan error)
 	go func() { closed <- c.Close() }()
 	select {
@@ -219,7 +219,7 @@ func drainAll(t *testing.T, r running) {
 	all.Wait()
 	for _, d := range runs {
 		began := time.Now()
-		if err := drained(t, admin, d.name, patience); err != nil {
+		if err := awaitDrained(t, admin, d.name, patience); err != nil {
 			t.Errorf("%s: %v", d.kind.name, err)
 		}
 		t.Logf("%s: %d acquisitions; drained %v later", d.kind.name, d.times.Load(), time.Since(began))
@@ -249,8 +249,8 @@ func (d *drainRun) step(t *testing.T, m tryLocker) {
 	l.Unlock(ctx) // it may have been lost with its connection
 }
 
-// drained waits until nothing is left of an unused lock. The error lists the rest.
-func drained(t *testing.T, rdb redis.UniversalClient, name string, most time.Duration) error {
+// awaitDrained waits until nothing is left of an unused lock. The error lists the rest.
+func awaitDrained(t *testing.T, rdb redis.UniversalClient, name string, most time.Duration) error {
 	for end := time.Now().Add(most); ; time.Sleep(5 * time.Millisecond) {
 		left := leftOf(t, rdb, name)
 		if len(left) == 0 {
@@ -272,7 +272,7 @@ func TestDrainRejects(t *testing.T) {
 			continue // no queue in the server, or another kind's
 		}
 		name := newName()
-		lock(t, k.make(r.client(t), name, redislock.Options{}))
+		lockNow(t, k.make(r.client(t), name, redislock.Options{}))
 		ctx, leave := context.WithCancel(t.Context())
 		failed := make(chan error, 1)
 		second := k.make(r.client(t), name, redislock.Options{})
@@ -280,14 +280,14 @@ func TestDrainRejects(t *testing.T) {
 			_, err := second.Lock(ctx)
 			failed <- err
 		}()
-		eventually(t, "there is a waiter", func() bool { return queueOf(t, admin, name) })
+		waitUntil(t, "there is a waiter", func() bool { return queueOf(t, admin, name) })
 		time.Sleep(100 * time.Millisecond)           // it listens, and does not ask again
 		for _, key := range keysOf(t, admin, name) { // a Multi has several
 			if !strings.HasSuffix(key, "~queue") {
 				admin.Del(t.Context(), key)
 			}
 		}
-		if err := drained(t, admin, name, 200*time.Millisecond); err == nil {
+		if err := awaitDrained(t, admin, name, 200*time.Millisecond); err == nil {
 			t.Errorf("%s: a lock that has a waiter is free, and the check does not see it", k.name)
 		}
 		leave()

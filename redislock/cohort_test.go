@@ -43,9 +43,9 @@ func lockRepeatedly(t *testing.T, m redislock.Lockable, n, times int, inside fun
 
 func cohortRequests(t *testing.T, at harness.Endpoint) {
 	const workers, each, inARow = 8, 50, 10
-	c := dial(t, at)
+	c := dialServer(t, at)
 	m := newClient(t, c).Cohort(newKey(), redislock.CohortOptions{Handovers: inARow - 1})
-	unlock(t, lock(t, m)) // the server may not have the scripts yet
+	unlockLease(t, lockNow(t, m)) // the server may not have the scripts yet
 	before := c.Counts()
 	var last uint64 // guarded by the lock
 	lockRepeatedly(t, m, workers, each, func(l *redislock.Lease) {
@@ -70,7 +70,7 @@ func cohortProcesses(t *testing.T, at harness.Endpoint) {
 	holder, streak := -1, 0
 	var wg sync.WaitGroup
 	for p := range 2 {
-		m := newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{Handovers: inARow - 1})
+		m := newClient(t, dialServer(t, at)).Cohort(key, redislock.CohortOptions{Handovers: inARow - 1})
 		wg.Go(func() {
 			lockRepeatedly(t, m, 3, 40, func(l *redislock.Lease) {
 				mu.Lock()
@@ -95,55 +95,55 @@ func cohortProcesses(t *testing.T, at harness.Endpoint) {
 }
 
 func cohortWithdraws(t *testing.T, at harness.Endpoint) {
-	c, key := dial(t, at), newKey()
+	c, key := dialServer(t, at), newKey()
 	client := newClient(t, c)
 	m := client.Cohort(key, redislock.CohortOptions{})
-	other := lock(t, newClient(t, dial(t, at)).Cohort(key, redislock.CohortOptions{}))
+	other := lockNow(t, newClient(t, dialServer(t, at)).Cohort(key, redislock.CohortOptions{}))
 	requireTaken(t, "a held lock", m)
-	waits := func(n int64) func() bool { return func() bool { return waiting(t, c, key) == n } }
+	waits := func(n int64) func() bool { return func() bool { return countWaiting(t, c, key) == n } }
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	gone := make(chan error, 2)
 	for range 2 {
 		go func() { _, err := m.Lock(ctx); gone <- err }()
 	}
-	eventually(t, "the process waits, once", waits(1))
+	waitUntil(t, "the process waits, once", waits(1))
 	cancel()
 	for range 2 {
 		if err := <-gone; !errors.Is(err, context.Canceled) {
 			t.Errorf("Lock = %v, want the error of the context", err)
 		}
 	}
-	eventually(t, "no waiters", waits(0))
-	got := begun(t, m)
-	eventually(t, "the process waits again", waits(1))
-	unlock(t, other)
-	unlock(t, take(t, got))
-	if v := owner(t, c, key); v != "" {
+	waitUntil(t, "no waiters", waits(0))
+	got := beginLock(t, m)
+	waitUntil(t, "the process waits again", waits(1))
+	unlockLease(t, other)
+	unlockLease(t, takeLease(t, got))
+	if v := ownerOf(t, c, key); v != "" {
 		t.Errorf("%q still has the lock", v)
 	}
 }
 
 func cohortLost(t *testing.T, at harness.Endpoint) {
-	c, key := dial(t, at), newKey()
+	c, key := dialServer(t, at), newKey()
 	m := newClient(t, c).Cohort(key, redislock.CohortOptions{Options: redislock.Options{TTL: 300 * time.Millisecond}})
-	l := lock(t, m)
-	got := begun(t, m)
+	l := lockNow(t, m)
+	got := beginLock(t, m)
 	time.Sleep(50 * time.Millisecond)
 	requireNoError(t, c.client.Del(t.Context(), key).Err())
-	next := take(t, got)
-	lost(t, l)
+	next := takeLease(t, got)
+	requireLost(t, l)
 	if err := next.Err(); err != nil || next.Token() <= l.Token() {
 		t.Errorf("the next holder's Err is %v, its token %d after %d", err, next.Token(), l.Token())
 	}
-	if owner(t, c, key) == "" {
+	if ownerOf(t, c, key) == "" {
 		t.Error("a late Unlock released the lock of the next holder")
 	}
-	unlock(t, next)
+	unlockLease(t, next)
 }
 
 func cohortOptions(t *testing.T, at harness.Endpoint) {
-	client := newClient(t, dial(t, at))
+	client := newClient(t, dialServer(t, at))
 	for _, c := range []struct{ handovers, inARow int }{{0, 17}, {-1, 1}, {math.MinInt, 1}, {1, 2}, {4095, 4096}} {
 		m := client.Cohort(newKey(), redislock.CohortOptions{Handovers: c.handovers})
 		if got := redislock.CohortInARow(m); got != c.inARow {

@@ -24,16 +24,16 @@ func TestContenders(t *testing.T) {
 	at := runParallel(t)
 	for kind, make := range kinds {
 		t.Run(kind, func(t *testing.T) {
-			link, name := dial(t, at), newKey()
+			link, name := dialServer(t, at), newKey()
 			named := func(who string) redislock.Lockable {
-				c := redislock.NewClient(dial(t, at).client, redislock.ClientOptions{Name: who})
+				c := redislock.NewClient(dialServer(t, at).client, redislock.ClientOptions{Name: who})
 				t.Cleanup(func() { c.Close() })
 				return make(c, name, redislock.Options{})
 			}
 			m, other, third := named("a-1"), named("b"), named("")
 			began := link.client.Time(t.Context()).Val()
 			requireContenders(t, began, m.(holdersOf).Holders)
-			l := lock(t, m)
+			l := lockNow(t, m)
 			want := redislock.Contender{Name: "a-1", Token: l.Token()}
 			if kind == "Reentrant" {
 				want.Name = link.client.HKeys(t.Context(), name).Val()[0]
@@ -44,20 +44,20 @@ func TestContenders(t *testing.T) {
 				if !slices.Contains(tokenless, kind) {
 					t.Error("it does not list its waiters")
 				}
-				unlock(t, l)
+				unlockLease(t, l)
 				return
 			}
 			requireContenders(t, began, w.Waiters)
-			second := begun(t, other)
-			eventually(t, "the second waits", func() bool { all, _ := w.Waiters(t.Context()); return len(all) == 1 })
-			last := begun(t, third)
-			eventually(t, "the third waits", func() bool { all, _ := w.Waiters(t.Context()); return len(all) == 2 })
+			second := beginLock(t, other)
+			waitUntil(t, "the second waits", func() bool { all, _ := w.Waiters(t.Context()); return len(all) == 1 })
+			last := beginLock(t, third)
+			waitUntil(t, "the third waits", func() bool { all, _ := w.Waiters(t.Context()); return len(all) == 2 })
 			requireContenders(t, began, w.Waiters, redislock.Contender{Name: "b"}, redislock.Contender{})
-			unlock(t, l)
-			l = take(t, second)
+			unlockLease(t, l)
+			l = takeLease(t, second)
 			requireContenders(t, began, m.(holdersOf).Holders, redislock.Contender{Name: "b", Token: l.Token()})
-			unlock(t, l)
-			unlock(t, take(t, last))
+			unlockLease(t, l)
+			unlockLease(t, takeLease(t, last))
 			requireContenders(t, began, w.Waiters)
 		})
 	}
@@ -85,21 +85,21 @@ func requireContenders(t *testing.T, began time.Time, list func(context.Context)
 // TestContendersShared: readers and permits are listed in order, without expired ones.
 func TestContendersShared(t *testing.T) {
 	at := runParallel(t)
-	link, name := dial(t, at), newKey()
+	link, name := dialServer(t, at), newKey()
 	c := newClient(t, link)
 	m := c.RWMutex(name, redislock.Options{TTL: 600 * time.Millisecond})
-	first, second := lock(t, m.RLocker()), lock(t, m.RLocker())
+	first, second := lockNow(t, m.RLocker()), lockNow(t, m.RLocker())
 	requireContenders(t, time.Now().Add(-patience/2), m.Holders, redislock.Contender{Token: first.Token()}, redislock.Contender{Token: second.Token()})
 	tokens := redislock.Companion(name, "tokens")
 	requireNoError(t, link.client.PExpire(t.Context(), tokens, time.Minute).Err()) // as after a day
-	eventually(t, "a renewal keeps the tokens", func() bool { return link.client.PTTL(t.Context(), tokens).Val() > time.Hour })
+	waitUntil(t, "a renewal keeps the tokens", func() bool { return link.client.PTTL(t.Context(), tokens).Val() > time.Hour })
 	ended := link.client.ZRange(t.Context(), name, 0, 0).Val()[0]
 	link.client.ZAddXX(t.Context(), name, redis.Z{Member: ended, Score: 1})
 	if all, err := m.Holders(t.Context()); err != nil || len(all) != 1 {
 		t.Errorf("with a reader whose time is over: %+v, %v", all, err)
 	}
-	lost(t, first)
-	unlock(t, second)
+	requireLost(t, first)
+	unlockLease(t, second)
 
 	foreign := newKey()
 	link.client.Set(t.Context(), foreign, "by hand", time.Minute)

@@ -26,7 +26,7 @@ func TestDeployments(t *testing.T) {
 				if testing.Short() && (i+j)%len(all) != 0 { // each kind somewhere, and some kind everywhere
 					t.Skip("make test-all runs it")
 				}
-				alternate(t, r, k)
+				alternateHolders(t, r, k)
 			})
 		}
 	}
@@ -38,18 +38,18 @@ func TestDeployments(t *testing.T) {
 }
 
 // alternate: of two clients one hands a lock over to the other soon, and nothing is left.
-func alternate(t *testing.T, r running, k lockKind) {
+func alternateHolders(t *testing.T, r running, k lockKind) {
 	admin := r.admin(t)
 	for _, name := range []string{newName(), newName() + ":{tag}:x"} {
 		a, b := k.make(r.client(t), name, calm), k.make(r.client(t), name, calm)
 		began := time.Now()
-		requireNoError(t, contend(t.Context(), a, b, k.fenced, 30*time.Millisecond))
+		requireNoError(t, contendBriefly(t.Context(), a, b, k.fenced, 30*time.Millisecond))
 		if took := time.Since(began); took > redislock.DefaultTTL/2 {
 			t.Errorf("the handover took %v", took)
 		}
 		l, err := a.TryLock(t.Context())
 		requireNoError(t, err) // it is free
-		unlock(t, l)
+		unlockLease(t, l)
 		wantFree(t, admin, name)
 	}
 }
@@ -96,13 +96,13 @@ func leftOf(t *testing.T, rdb redis.UniversalClient, name string) []string {
 	})
 }
 
-func named(all []running, name string) running {
+func findNamed(all []running, name string) running {
 	return all[slices.IndexFunc(all, func(r running) bool { return r.name == name })]
 }
 
 // clusterRights: a user of a cluster needs one more right, and its absence shows at once.
 func clusterRights(t *testing.T, all []running) {
-	r := named(all, "cluster")
+	r := findNamed(all, "cluster")
 	for _, more := range []string{"+cluster|slots", ""} {
 		rights := strings.Fields(strings.Join(documentedACL(t), " ") + " " + more)
 		for _, addr := range r.options.Addrs {
@@ -123,7 +123,7 @@ func clusterRights(t *testing.T, all []running) {
 
 // clusterNames: only a cluster refuses a name whose companions would be in another slot.
 func clusterNames(t *testing.T, all []running) {
-	c, admin, single := named(all, "cluster").client(t), named(all, "cluster").admin(t), named(all, "single").client(t)
+	c, admin, single := findNamed(all, "cluster").client(t), findNamed(all, "cluster").admin(t), findNamed(all, "single").client(t)
 	slot := func(key string) int64 { return admin.ClusterKeySlot(t.Context(), key).Val() }
 	for name, good := range map[string]bool{
 		"locks:a": true, "{a}": true, "x{a}y": true, "{a}{b}": true, "{a{b}": true, "{": true, "a{": true, "{a}}": true,
@@ -135,25 +135,25 @@ func clusterNames(t *testing.T, all []running) {
 		l, err := c.Mutex(name, redislock.Options{}).TryLock(t.Context())
 		switch {
 		case good && err == nil:
-			unlock(t, l)
+			unlockLease(t, l)
 		case good:
 			t.Errorf("%q: %v", name, err)
 		case !errors.Is(err, redislock.ErrUsage) || !strings.Contains(err.Error(), "braces"):
 			t.Errorf("%q in a cluster: %v, want ErrUsage and a hint to braces", name, err)
 		}
-		unlock(t, lock(t, single.Mutex(name, redislock.Options{})))
+		unlockLease(t, lockNow(t, single.Mutex(name, redislock.Options{})))
 		l, err = c.PollMutex(name, redislock.PollOptions{}).TryLock(t.Context())
 		if err != nil {
 			t.Fatalf("a lock of one key called %q: %v", name, err)
 		}
-		unlock(t, l)
+		unlockLease(t, l)
 	}
 }
 
 // slotMigrates: held locks whose slot moves are renewed, released, and granted to the waiters.
 // Free ones are taken by one client at a time, with rising tokens.
 func slotMigrates(t *testing.T, all []running) {
-	r := named(all, "cluster")
+	r := findNamed(all, "cluster")
 	m, o := newMigration(t, r), redislock.Options{TTL: 1200 * time.Millisecond, Margin: time.Millisecond}
 	cs := startContests(t, r, o, func(k lockKind) string { return m.tag + k.name })
 	renewed := func() {
@@ -173,10 +173,10 @@ func slotMigrates(t *testing.T, all []running) {
 			last[c.name] = c.takeFree(t, r, o, last[c.name])
 		}
 	}
-	gone := lock(t, r.client(t).Mutex(m.tag+"gone", redislock.Options{}))
+	gone := lockNow(t, r.client(t).Mutex(m.tag+"gone", redislock.Options{}))
 	m.begin(t)
 	m.from.Del(t.Context(), m.tag+"gone")
-	lost(t, gone)
+	requireLost(t, gone)
 	renewed()
 	taken()
 	m.loseReplies(t, r)
@@ -188,14 +188,14 @@ func slotMigrates(t *testing.T, all []running) {
 	renewed()
 	taken()
 	for _, c := range cs {
-		unlock(t, c.held)
+		unlockLease(t, c.held)
 	}
 	m.end(t)
 	taken()
 	over := time.Now()
 	for _, c := range cs {
 		c.requireServed(t, over.Add(redislock.DefaultTTL/2))
-		eventually(t, "nothing is left of "+c.kind.name, func() bool { return len(leftOf(t, m.admin, c.name)) == 0 })
+		waitUntil(t, "nothing is left of "+c.kind.name, func() bool { return len(leftOf(t, m.admin, c.name)) == 0 })
 	}
 }
 
@@ -204,13 +204,13 @@ func (c contest) takeFree(t *testing.T, r running, o redislock.Options, last uin
 	t.Helper()
 	a, b := c.kind.make(r.client(t), c.name+":free", o), c.kind.make(r.client(t), c.name+":free", o)
 	for range 2 {
-		l := lock(t, a)
+		l := lockNow(t, a)
 		_, err := b.TryLock(t.Context())
 		if !errors.Is(err, redislock.ErrNotAcquired) || c.kind.fenced && l.Token() <= last {
 			t.Errorf("%s: token %d after %d; TryLock by another = %v", c.kind.name, l.Token(), last, err)
 		}
 		last = l.Token()
-		unlock(t, l)
+		unlockLease(t, l)
 		a, b = b, a
 	}
 	return last
@@ -237,14 +237,14 @@ func (m *migration) loseReplies(t *testing.T, r running) {
 		}})
 		lease, err := lossy.Lock(ctx)
 		requireNoError(t, err)
-		unlock(t, lease)
+		unlockLease(t, lease)
 	}
 }
 
 func requireRenewal(t *testing.T, l *redislock.Lease, o redislock.Options) {
 	t.Helper()
 	now := time.Now()
-	eventually(t, "a renewal", func() bool {
+	waitUntil(t, "a renewal", func() bool {
 		until, _ := l.Deadline()
 		if l.Err() != nil {
 			t.Fatal("the lease is lost:", l.Err())

@@ -40,27 +40,27 @@ func Example() {
 	}
 }
 
-// connect returns a client of the server at addr, and what closes it.
-func connect(addr string, o redislock.ClientOptions) (locks *redislock.Client, disconnect func()) {
+// connectClient returns a client of the server at addr, and what closes it.
+func connectClient(addr string, o redislock.ClientOptions) (locks *redislock.Client, disconnect func()) {
 	client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
 	locks = redislock.NewClient(client, o)
 	return locks, func() { locks.Close(); client.Close() }
 }
 
-func check(err error) {
+func checkError(err error) {
 	if err != nil {
 		log.Fatal(err)
 	}
 }
 
 func ExampleMutex_TryLock() {
-	locks, disconnect := connect(address, redislock.ClientOptions{})
+	locks, disconnect := connectClient(address, redislock.ClientOptions{})
 	defer disconnect()
 	ctx := context.Background()
 
 	m := locks.Mutex("locklab:{example}", redislock.Options{})
 	lease, err := m.TryLock(ctx)
-	check(err) // wraps ErrNotAcquired if another client holds the lock
+	checkError(err) // wraps ErrNotAcquired if another client holds the lock
 	fmt.Println("held:", lease.Err() == nil)
 	fmt.Println("unlocked:", lease.Unlock(ctx) == nil)
 	fmt.Println("why it ended:", lease.Err())
@@ -68,13 +68,13 @@ func ExampleMutex_TryLock() {
 
 // A leader works until it has lost the lock, or until it must stop.
 func ExampleLease_Done() {
-	locks, disconnect := connect(address, redislock.ClientOptions{})
+	locks, disconnect := connectClient(address, redislock.ClientOptions{})
 	defer disconnect()
 	ctx := context.Background()
 
 	m := locks.Mutex("locklab:{example}", redislock.Options{TTL: 5 * time.Second})
 	lease, err := m.Lock(ctx) // waits until the previous leader is gone
-	check(err)
+	checkError(err)
 	work := time.NewTicker(time.Millisecond)
 	defer work.Stop()
 	for n := 0; ; n++ {
@@ -92,7 +92,7 @@ func ExampleLease_Done() {
 }
 
 func ExampleWithTrace() {
-	client, disconnect := connect(address, redislock.ClientOptions{})
+	client, disconnect := connectClient(address, redislock.ClientOptions{})
 	defer disconnect()
 
 	ctx := redislock.WithTrace(context.Background(), &redislock.Trace{
@@ -103,19 +103,19 @@ func ExampleWithTrace() {
 	})
 	m := client.Mutex("locklab:{example}", redislock.Options{})
 	err := redislock.Do(ctx, m, func(context.Context, *redislock.Lease) error { return nil })
-	check(err)
+	checkError(err)
 }
 
 func ExampleRWMutex() {
-	locks, disconnect := connect(address, redislock.ClientOptions{})
+	locks, disconnect := connectClient(address, redislock.ClientOptions{})
 	defer disconnect()
 	ctx := context.Background()
 
 	m := locks.RWMutex("locklab:{example}", redislock.Options{})
 	one, err := m.RLock(ctx)
-	check(err)
+	checkError(err)
 	two, err := m.RLock(ctx)
-	check(err)
+	checkError(err)
 	_, err = m.TryLock(ctx)
 	fmt.Println("two readers, no writer:", errors.Is(err, redislock.ErrNotAcquired))
 	fmt.Println(one.Unlock(ctx), two.Unlock(ctx))
@@ -123,11 +123,11 @@ func ExampleRWMutex() {
 		fmt.Println("one writer")
 		return nil
 	})
-	check(err)
+	checkError(err)
 }
 
 func ExampleSemaphore() {
-	locks, disconnect := connect(address, redislock.ClientOptions{})
+	locks, disconnect := connectClient(address, redislock.ClientOptions{})
 	defer disconnect()
 
 	// At most two reports at once. A crashed process's permit is free when its lease is over.
@@ -136,11 +136,11 @@ func ExampleSemaphore() {
 		fmt.Println("one of two")
 		return nil
 	})
-	check(err)
+	checkError(err)
 }
 
 func ExampleCohort() {
-	locks, disconnect := connect(address, redislock.ClientOptions{})
+	locks, disconnect := connectClient(address, redislock.ClientOptions{})
 	defer disconnect()
 
 	// For many goroutines of a process: up to 17 have the lock in a row before another process.
@@ -149,11 +149,11 @@ func ExampleCohort() {
 		fmt.Println("alone")
 		return nil
 	})
-	check(err)
+	checkError(err)
 }
 
 func ExampleMulti() {
-	locks, disconnect := connect(address, redislock.ClientOptions{})
+	locks, disconnect := connectClient(address, redislock.ClientOptions{})
 	defer disconnect()
 
 	// A transfer locks both accounts in the order of their names, so there is no deadlock.
@@ -163,11 +163,11 @@ func ExampleMulti() {
 		fmt.Println("both, each with a token:", l.TokenOf(from) > 0 && l.TokenOf(to) > 0)
 		return nil
 	})
-	check(err)
+	checkError(err)
 }
 
 func ExampleElect() {
-	locks, disconnect := connect(address, redislock.ClientOptions{})
+	locks, disconnect := connectClient(address, redislock.ClientOptions{})
 	defer disconnect()
 
 	// Every process does this; one of them leads. MaxHold replaces a leader that is stuck.
@@ -185,7 +185,7 @@ func ExampleElect() {
 func ExampleNewRedlock() {
 	var clients []*redislock.Client
 	for _, addr := range addresses { // three or five servers without replication between them
-		locks, disconnect := connect(addr, redislock.ClientOptions{})
+		locks, disconnect := connectClient(addr, redislock.ClientOptions{})
 		defer disconnect()
 		clients = append(clients, locks)
 	}
@@ -194,23 +194,23 @@ func ExampleNewRedlock() {
 		fmt.Println("alone, on most of the servers")
 		return nil
 	})
-	check(err)
+	checkError(err)
 }
 
 // A dashboard shows the holders and waiters of a lock.
 func ExampleMutex_Holders() {
-	locks, disconnect := connect(address, redislock.ClientOptions{Name: "billing-7"})
+	locks, disconnect := connectClient(address, redislock.ClientOptions{Name: "billing-7"})
 	defer disconnect()
 	ctx := context.Background()
 
 	m := locks.Mutex("locklab:{example}", redislock.Options{})
 	lease, err := m.Lock(ctx)
-	check(err)
+	checkError(err)
 	defer lease.Unlock(ctx)
 	holders, err := m.Holders(ctx)
-	check(err)
+	checkError(err)
 	waiters, err := m.Waiters(ctx)
-	check(err)
+	checkError(err)
 	for _, h := range holders {
 		fmt.Println("held by", h.Name, "since a minute or less:", time.Since(h.Since) < time.Minute)
 	}
@@ -219,22 +219,22 @@ func ExampleMutex_Holders() {
 
 // An operator takes the lock away from a holder that is known to be dead.
 func ExampleMutex_ForceUnlock() {
-	locks, disconnect := connect(address, redislock.ClientOptions{Name: "operator"})
+	locks, disconnect := connectClient(address, redislock.ClientOptions{Name: "operator"})
 	defer disconnect()
 	ctx := context.Background()
 
 	m := locks.Mutex("locklab:{example}", redislock.Options{})
 	lease, err := m.Lock(ctx) // a holder that does not return
-	check(err)
+	checkError(err)
 	freed, err := m.ForceUnlock(ctx)
-	check(err)
+	checkError(err)
 	fmt.Println("freed:", freed)
 	// A holder that is alive after all finds that it has lost the lock.
 	fmt.Println("told:", errors.Is(lease.Unlock(ctx), redislock.ErrNotHeld))
 }
 
 func ExampleReentrant() {
-	locks, disconnect := connect(address, redislock.ClientOptions{})
+	locks, disconnect := connectClient(address, redislock.ClientOptions{})
 	defer disconnect()
 	ctx := context.Background()
 
@@ -253,7 +253,7 @@ func ExampleReentrant() {
 		}
 		return step(ctx)
 	})
-	check(err)
+	checkError(err)
 }
 
 // TestExamples runs alone: examples share one address and the standard output.
@@ -287,15 +287,15 @@ func TestExamples(t *testing.T) {
 		{"force", ExampleMutex_ForceUnlock, "freed: true\ntold: true\n"},
 	} {
 		t.Run(e.name, func(t *testing.T) {
-			if got := printed(t, e.example); got != e.want {
+			if got := captureOutput(t, e.example); got != e.want {
 				t.Errorf("printed\n%swant\n%s", got, e.want)
 			}
 		})
 	}
 }
 
-// printed returns the short output of f. No other test may run concurrently.
-func printed(t *testing.T, f func()) string {
+// captureOutput returns the short output of f. No other test may run concurrently.
+func captureOutput(t *testing.T, f func()) string {
 	t.Helper()
 	r, w, err := os.Pipe()
 	requireNoError(t, err)

@@ -150,7 +150,7 @@ func stoppedLock(t *testing.T, c *Client) {
 		}
 		return m.acquire(ctx, true)
 	})
-	alive(t, l, err)
+	requireAlive(t, l, err)
 }
 
 func stoppedCohort(t *testing.T, c *Client) {
@@ -173,11 +173,11 @@ func stoppedCohort(t *testing.T, c *Client) {
 		t.Fatal("there is no waiter")
 	}
 	g := <-done
-	alive(t, g.l, g.err)
+	requireAlive(t, g.l, g.err)
 }
 
-// alive expects a lease that can be unlocked.
-func alive(t *testing.T, l *Lease, err error) {
+// requireAlive expects a lease that can be unlocked.
+func requireAlive(t *testing.T, l *Lease, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

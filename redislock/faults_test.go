@@ -16,12 +16,12 @@ import (
 // lostReplies: a lost reply to Lock or Unlock leaves one holder or none, of every kind, and a
 // TryLock that gives up leaves nothing.
 func lostReplies(t *testing.T, at harness.Endpoint) {
-	watch := dial(t, at)
+	watch := dialServer(t, at)
 	for kind, make := range lockables() {
 		for _, retries := range []int{-1, 3} { // of the client library
-			c, name := dial(t, at, func(o *redis.Options) { o.MaxRetries = retries }), newName()
+			c, name := dialServer(t, at, func(o *redis.Options) { o.MaxRetries = retries }), newName()
 			m := make(newClient(t, c), name, redislock.Options{}).(tryLocker)
-			unlock(t, lock(t, m)) // the server has the scripts
+			unlockLease(t, lockNow(t, m)) // the server has the scripts
 			c.lose.Store(1)
 			l, err := m.TryLock(t.Context())
 			requireNoError(t, err)
@@ -38,7 +38,7 @@ func lostReplies(t *testing.T, at harness.Endpoint) {
 					t.Fatalf("%s: TryLock = %v after three lost replies", kind, l)
 				}
 			}
-			eventually(t, kind+": nothing is left", func() bool { return len(leftOf(t, watch.client, name)) == 0 })
+			waitUntil(t, kind+": nothing is left", func() bool { return len(leftOf(t, watch.client, name)) == 0 })
 		}
 	}
 }
@@ -47,16 +47,16 @@ func lostReplies(t *testing.T, at harness.Endpoint) {
 // configure it, waits for the server. What the request does later is undone.
 func silentServer(t *testing.T, at harness.Endpoint) {
 	const readTimeout = time.Second
-	c := dial(t, at, func(o *redis.Options) {
+	c := dialServer(t, at, func(o *redis.Options) {
 		o.ContextTimeoutEnabled = false
 		o.ReadTimeout = readTimeout
 	})
-	watch, key := dial(t, at), newKey()
+	watch, key := dialServer(t, at), newKey()
 	m := pollMutex(t, c, key, redislock.Options{})
-	unlock(t, lock(t, m))
+	unlockLease(t, lockNow(t, m))
 	c.stall.Store(true)
 	// A context that ends before the request is sent, as on a busy machine, proves nothing.
-	for wait := 100 * time.Millisecond; owner(t, watch, key) == ""; wait *= 2 {
+	for wait := 100 * time.Millisecond; ownerOf(t, watch, key) == ""; wait *= 2 {
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
 		began := time.Now()
 		_, err := m.Lock(ctx)
@@ -77,13 +77,13 @@ func silentServer(t *testing.T, at harness.Endpoint) {
 		t.Errorf("Holders = %v, want %v", err, context.DeadlineExceeded)
 	}
 	c.stall.Store(false)
-	eventually(t, "the orphan is deleted in the background", func() bool { return owner(t, watch, key) == "" })
+	waitUntil(t, "the orphan is deleted in the background", func() bool { return ownerOf(t, watch, key) == "" })
 }
 
 // foreignKey: a lock whose key belongs to another program is neither taken nor changed.
 func foreignKey(t *testing.T, at harness.Endpoint) {
 	for kind, make := range lockables() {
-		c, key := dial(t, at), newKey()
+		c, key := dialServer(t, at), newKey()
 		m := make(newClient(t, c), key, redislock.Options{}).(tryLocker)
 		for _, value := range []string{"by hand", "A:1", "A:1 12", "", "\x00 1 1"} {
 			requireNoError(t, c.client.Set(t.Context(), key, value, time.Minute).Err())
@@ -110,9 +110,9 @@ func foreignKey(t *testing.T, at harness.Endpoint) {
 // serverGone closes the user's client under a holder of every kind, before two more come.
 func serverGone(t *testing.T, at harness.Endpoint) {
 	for kind, make := range kinds {
-		c := dial(t, at)
+		c := dialServer(t, at)
 		m := make(newClient(t, c), newKey(), redislock.Options{TTL: time.Second})
-		l := lock(t, m)
+		l := lockNow(t, m)
 		c.client.Close()
 		if err := l.Unlock(t.Context()); !errors.Is(err, redis.ErrClosed) {
 			t.Errorf("%s: Unlock = %v, want %v", kind, err, redis.ErrClosed)
@@ -132,19 +132,19 @@ func serverGone(t *testing.T, at harness.Endpoint) {
 // holdersDeleted: the key of the lock is deleted or evicted, and its companion is not. The next
 // writer has the lock, and a repetition of an earlier writer's request is not admitted as well.
 func holdersDeleted(t *testing.T, at harness.Endpoint) {
-	c, key := dial(t, at), newKey()
+	c, key := dialServer(t, at), newKey()
 	m := newClient(t, c).RWMutex(key, redislock.Options{})
-	first := lock(t, m)
+	first := lockNow(t, m)
 	c.client.Del(t.Context(), key)
-	second := lock(t, m)
+	second := lockNow(t, m)
 	if token, err := redislock.Repeat(t.Context(), first); token != 0 || err != nil {
 		t.Errorf("the request again: token %d, %v", token, err)
 	}
 	if n := c.client.ZCard(t.Context(), key).Val(); n != 1 {
 		t.Errorf("%d writers hold the lock", n)
 	}
-	unlock(t, second)
-	lost(t, first)
+	unlockLease(t, second)
+	requireLost(t, first)
 	if keys, err := c.client.Exists(t.Context(), key, redislock.Companion(key, "tokens")).Result(); keys != 0 || err != nil {
 		t.Errorf("%d keys are left, %v", keys, err)
 	}
@@ -171,22 +171,22 @@ func TestUnlockEnds(t *testing.T) {
 	var work sync.WaitGroup
 	run := func(kind string, prompt bool) {
 		work.Go(func() {
-			c := dial(t, at, func(o *redis.Options) { o.ContextTimeoutEnabled = prompt })
+			c := dialServer(t, at, func(o *redis.Options) { o.ContextTimeoutEnabled = prompt })
 			m := kinds[kind](newClient(t, c), newName(), redislock.Options{})
-			l := lock(t, m)
+			l := lockNow(t, m)
 			asked := false
-			c.client.AddHook(before([]string{"evalsha"}, func() {
+			c.client.AddHook(beforeCommand([]string{"evalsha"}, func() {
 				asked = true
 				requireOver(t, kind, l)
 			}))
-			unlock(t, l)
+			unlockLease(t, l)
 			if !asked {
 				t.Errorf("%s: no request was sent", kind)
 			}
 			if err := l.Err(); err != redislock.ErrReleased {
 				t.Errorf("%s: Err = %v", kind, err)
 			}
-			l = lock(t, m)
+			l = lockNow(t, m)
 			c.stall.Store(true)
 			if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrUnanswered) {
 				t.Errorf("%s: Unlock without an answer = %v", kind, err)

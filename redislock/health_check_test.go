@@ -55,10 +55,10 @@ func TestHealthCheck(t *testing.T) {
 			})
 			rdb := redis.NewClient(&redis.Options{Addr: "x", Dialer: dial, MaxRetries: -1, PoolSize: 1})
 			defer rdb.Close()
-			eventually(t, "it is connected", func() bool { return rdb.Ping(t.Context()).Err() == nil })
+			waitUntil(t, "it is connected", func() bool { return rdb.Ping(t.Context()).Err() == nil })
 			moved.Store(test.move)
 			if test.hang {
-				hang(t, rs[0].PIDs()[0])
+				stopProcess(t, rs[0].PIDs()[0])
 			}
 			began := time.Now()
 			if err := rdb.BLPop(t.Context(), pop, newName()).Err(); (err != redis.Nil) != test.want {
@@ -71,7 +71,7 @@ func TestHealthCheck(t *testing.T) {
 	}
 }
 
-func hang(t *testing.T, pid int) {
+func stopProcess(t *testing.T, pid int) {
 	t.Helper()
 	requireNoError(t, unix.Kill(pid, unix.SIGSTOP))
 	t.Cleanup(func() { expectNoError(t, unix.Kill(pid, unix.SIGCONT)) })

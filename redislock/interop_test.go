@@ -120,12 +120,12 @@ func (r *redisson) renew(ctx context.Context, thread int) (held bool, err error)
 func TestInterop(t *testing.T) {
 	at := runParallel(t)
 	for _, key := range []string{newKey(), newName()} {
-		interop(t, at, key)
+		checkInterop(t, at, key)
 	}
 }
 
-func interop(t *testing.T, at harness.Endpoint, key string) {
-	c, theirs := dial(t, at), dial(t, at)
+func checkInterop(t *testing.T, at harness.Endpoint, key string) {
+	c, theirs := dialServer(t, at), dialServer(t, at)
 	m := newClient(t, c).Reentrant(key, redislock.Options{})
 	r := newRedisson(theirs.client, key)
 	o := m.Owner()
@@ -139,17 +139,17 @@ func interop(t *testing.T, at harness.Endpoint, key string) {
 	if held, err := r.renew(ctx, 1); !held || err != nil {
 		t.Errorf("Redisson's renewal = %t, %v", held, err)
 	}
-	woken := begun(t, o)
-	eventually(t, "we listen", func() bool { return listeners(t, c, key) == 1 })
+	woken := beginLock(t, o)
+	waitUntil(t, "we listen", func() bool { return countListeners(t, c, key) == 1 })
 	requireNoError(t, r.unlock(ctx, 1))
-	outer := take(t, woken)
-	inner := lock(t, o)
+	outer := takeLease(t, woken)
+	inner := lockNow(t, o)
 	for _, l := range []*redislock.Lease{inner, outer} {
 		if ok, left, err := r.try(ctx, 2); ok || err != nil || left <= 0 {
 			t.Fatalf("Redisson gets our lock: %t, %v, %v", ok, left, err)
 		}
 		if l == inner {
-			unlock(t, l)
+			unlockLease(t, l)
 		}
 	}
 	if err := r.unlock(ctx, 2); err == nil {
@@ -157,15 +157,15 @@ func interop(t *testing.T, at harness.Endpoint, key string) {
 	}
 	next := make(chan error, 1)
 	go func() { next <- r.lock(ctx, 2) }()
-	eventually(t, "Redisson listens", func() bool { return listeners(t, c, key) == 2 })
-	unlock(t, outer)
+	waitUntil(t, "Redisson listens", func() bool { return countListeners(t, c, key) == 2 })
+	unlockLease(t, outer)
 	requireNoError(t, <-next)
 	requireTaken(t, "Redisson holds it", o)
 	requireNoError(t, r.unlock(ctx, 2))
-	unlock(t, lock(t, o))
+	unlockLease(t, lockNow(t, o))
 }
 
-func listeners(t *testing.T, c *link, key string) int64 {
+func countListeners(t *testing.T, c *link, key string) int64 {
 	t.Helper()
 	channel := channelOf(key)
 	n, err := c.client.PubSubNumSub(context.WithoutCancel(t.Context()), channel).Result()

@@ -32,17 +32,17 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 		kind                 string
 		names, waiters, most int // waiters of each name
 	}{{"Mutex", 300, 1, 20}, {"Reentrant", 1, 50, 2}, {"PubSubMutex", 1, 50, 2}} { // the first PING's connection is kept
-		p, h := newPeer(t, at), newClient(t, dial(t, at))
+		p, h := newPeer(t, at), newClient(t, dialServer(t, at))
 		var all []heldUp
 		for range test.names {
 			key := newKey()
-			held := lock(t, kinds[test.kind](h, key, redislock.Options{}))
+			held := lockNow(t, kinds[test.kind](h, key, redislock.Options{}))
 			for range test.waiters {
-				all = append(all, heldUp{held, begun(t, kinds[test.kind](p.Client, key, redislock.Options{}))})
+				all = append(all, heldUp{held, beginLock(t, kinds[test.kind](p.Client, key, redislock.Options{}))})
 				held = nil
 			}
 		}
-		eventually(t, "all wait, and are listened for", func() bool {
+		waitUntil(t, "all wait, and are listened for", func() bool {
 			if test.kind != "Mutex" {
 				return p.mail.dialled.Load() > 1
 			}
@@ -54,7 +54,7 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 		var served sync.WaitGroup
 		for _, w := range all {
 			if w.held != nil {
-				unlock(t, w.held)
+				unlockLease(t, w.held)
 			}
 			served.Go(func() {
 				if l := <-w.got; l != nil {
@@ -66,7 +66,7 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 		gone = append(gone, p)
 	}
 	for _, p := range gone {
-		eventually(t, "at most one connection is left", func() bool { return len(p.mail.open()) <= 1 })
+		waitUntil(t, "at most one connection is left", func() bool { return len(p.mail.open()) <= 1 })
 		if left := redislock.Mailboxes(p.Client); left > 0 {
 			t.Errorf("the client still knows %d locks", left)
 		}
@@ -75,7 +75,7 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 
 // mailboxAnother: a waiter for another name costs a stopWord, its time to live and a pop.
 func mailboxAnother(t *testing.T, at harness.Endpoint) {
-	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
+	watch, h, p := dialServer(t, at), newPeer(t, at), newPeer(t, at)
 	requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch.client))
 	const n = 5
 	before := p.counts()
@@ -84,10 +84,10 @@ func mailboxAnother(t *testing.T, at harness.Endpoint) {
 	var woken [n][]locks.Wake
 	for i := range n {
 		key := newKey()
-		leases = append(leases, lock(t, h.Mutex(key, redislock.Options{})))
+		leases = append(leases, lockNow(t, h.Mutex(key, redislock.Options{})))
 		trace := &redislock.Trace{Woken: func(w locks.WokenInfo) { woken[i] = append(woken[i], w.Why) }}
-		waiters = append(waiters, begun(t, traced{p.Mutex(key, redislock.Options{}), trace}))
-		eventually(t, "it is listened for", func() bool { return redislock.Listening(p.Client) == i+1 })
+		waiters = append(waiters, beginLock(t, traced{p.Mutex(key, redislock.Options{}), trace}))
+		waitUntil(t, "it is listened for", func() bool { return redislock.Listening(p.Client) == i+1 })
 		time.Sleep(20 * time.Millisecond) // most often the pop has begun
 	}
 	// Each asks; the first begins a pop; every other costs three requests.
@@ -97,12 +97,12 @@ func mailboxAnother(t *testing.T, at harness.Endpoint) {
 		t.Logf("to wait for %d names cost %d requests", n, cost)
 	}
 	for i, l := range slices.Backward(leases) {
-		unlock(t, l)
-		next := take(t, waiters[i])
+		unlockLease(t, l)
+		next := takeLease(t, waiters[i])
 		if !slices.Equal(woken[i], []locks.Wake{locks.WakeGrant}) {
 			t.Errorf("waiter %d was woken by %q, want one grant", i, woken[i])
 		}
-		unlock(t, next)
+		unlockLease(t, next)
 	}
 	if open := len(p.mail.open()); open > 1 {
 		t.Errorf("%d connections listen, want 1", open)
@@ -119,39 +119,39 @@ func (m traced) Lock(ctx context.Context) (*redislock.Lease, error) {
 }
 
 func mailboxNeverEmpty(t *testing.T, at harness.Endpoint) {
-	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
+	watch, h, p := dialServer(t, at), newPeer(t, at), newPeer(t, at)
 	a, b := newKey(), newKey()
 	first := waitBehind(t, watch, h, p, a)
-	eventually(t, "it is listened for", func() bool { return redislock.Listening(p.Client) == 1 })
+	waitUntil(t, "it is listened for", func() bool { return redislock.Listening(p.Client) == 1 })
 	second := waitBehind(t, watch, h, p, b)
-	eventually(t, "both are listened for", func() bool { return redislock.Listening(p.Client) == 2 })
+	waitUntil(t, "both are listened for", func() bool { return redislock.Listening(p.Client) == 2 })
 	defer first.handOver(t)
 	full := a + ":~mail:" + mailboxOf(t, watch, a)
 	junk := slices.Repeat([]any{"of no meaning"}, 50_000)
 	requireNoError(t, watch.client.WithTimeout(time.Minute).RPush(t.Context(), full, junk...).Err()) // a long write
 	defer watch.client.Del(context.WithoutCancel(t.Context()), full)
-	unlock(t, second.held)
-	next := take(t, second.got)
+	unlockLease(t, second.held)
+	next := takeLease(t, second.got)
 	if left := watch.client.LLen(t.Context(), full).Val(); left == 0 {
 		t.Error("another mailbox was emptied first")
 	} else {
 		t.Logf("%d words were before it in the other mailbox", int64(len(junk))-left)
 	}
-	unlock(t, next)
+	unlockLease(t, next)
 }
 
 // mailboxReplaced: if the listening connection is dead, a new waiter uses another.
 func mailboxReplaced(t *testing.T, at harness.Endpoint) {
-	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at)
+	watch, h, p := dialServer(t, at), newPeer(t, at), newPeer(t, at)
 	a, b := newKey(), newKey()
 	first := waitBehind(t, watch, h, p, a)
-	eventually(t, "the mailbox is listened to", func() bool { return len(p.mail.open()) == 1 })
+	waitUntil(t, "the mailbox is listened to", func() bool { return len(p.mail.open()) == 1 })
 	p.mail.silence()
 	second := waitBehind(t, watch, h, p, b)
-	eventually(t, "another connection listens", func() bool { return len(p.mail.open()) == 2 })
+	waitUntil(t, "another connection listens", func() bool { return len(p.mail.open()) == 2 })
 	released := time.Now()
 	second.handOver(t)
-	between(t, "the handover", time.Since(released), 0, 5*time.Second)
+	requireBetween(t, "the handover", time.Since(released), 0, 5*time.Second)
 	first.handOver(t)
 }
 
@@ -162,21 +162,21 @@ type heldUp struct {
 
 func (w heldUp) handOver(t *testing.T) {
 	t.Helper()
-	unlock(t, w.held)
-	unlock(t, take(t, w.got))
+	unlockLease(t, w.held)
+	unlockLease(t, takeLease(t, w.got))
 }
 
 func waitBehind(t *testing.T, watch *link, h, p *peer, key string) heldUp {
 	t.Helper()
-	held := lock(t, h.Mutex(key, redislock.Options{}))
-	got := begun(t, p.Mutex(key, redislock.Options{}))
-	eventually(t, fmt.Sprint("it waits for ", key), func() bool { return waiting(t, watch, key) == 1 })
+	held := lockNow(t, h.Mutex(key, redislock.Options{}))
+	got := beginLock(t, p.Mutex(key, redislock.Options{}))
+	waitUntil(t, fmt.Sprint("it waits for ", key), func() bool { return countWaiting(t, watch, key) == 1 })
 	return heldUp{held, got}
 }
 
 // clusterNode: a client of one node of a cluster waits for locks in different slots.
 func clusterNode(t *testing.T, all []running) {
-	cluster := named(all, "cluster").connect(t).(*redis.ClusterClient)
+	cluster := findNamed(all, "cluster").connect(t).(*redis.ClusterClient)
 	dialNode := func(key string) *redis.Client {
 		c, err := cluster.MasterForKey(t.Context(), key)
 		requireNoError(t, err)
@@ -197,13 +197,13 @@ func clusterNode(t *testing.T, all []running) {
 	defer c.Close()
 	var waiters []heldUp
 	for i, name := range names {
-		waiters = append(waiters, heldUp{lock(t, h.Mutex(name, redislock.Options{})), begun(t, c.Mutex(name, redislock.Options{}))})
-		eventually(t, "it is listened for", func() bool { return redislock.Listening(c) == i+1 })
+		waiters = append(waiters, heldUp{lockNow(t, h.Mutex(name, redislock.Options{})), beginLock(t, c.Mutex(name, redislock.Options{}))})
+		waitUntil(t, "it is listened for", func() bool { return redislock.Listening(c) == i+1 })
 	}
-	eventually(t, "each has a connection", func() bool { return redislock.Readers(c) == len(names) })
+	waitUntil(t, "each has a connection", func() bool { return redislock.Readers(c) == len(names) })
 	for _, w := range waiters {
 		released := time.Now()
 		w.handOver(t)
-		between(t, "the handover", time.Since(released), 0, 5*time.Second)
+		requireBetween(t, "the handover", time.Since(released), 0, 5*time.Second)
 	}
 }

@@ -26,13 +26,13 @@ func newSortedKeys() (first, last string) {
 }
 
 func multiNames(t *testing.T, at harness.Endpoint) {
-	client := newClient(t, dial(t, at))
+	client := newClient(t, dialServer(t, at))
 	a, b := newSortedKeys()
 	m := client.Multi([]string{b, a, b}, redislock.Options{})
 	if got := m.Names(); !slices.Equal(got, []string{a, b}) {
 		t.Errorf("Names = %q, want %q", got, []string{a, b})
 	}
-	l := lock(t, m)
+	l := lockNow(t, m)
 	if l.TokenOf(a) == 0 || l.TokenOf(b) == 0 || l.Token() != l.TokenOf(a) || l.TokenOf("c") != 0 {
 		t.Errorf("tokens %d, %d and %d; Token is %d", l.TokenOf(a), l.TokenOf(b), l.TokenOf("c"), l.Token())
 	}
@@ -45,7 +45,7 @@ func multiNames(t *testing.T, at harness.Endpoint) {
 	for _, name := range []string{a, b} {
 		requireTaken(t, "a part", client.Mutex(name, redislock.Options{}))
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 	if err := l.Err(); !errors.Is(err, redislock.ErrReleased) {
 		t.Errorf("Err = %v, want ErrReleased", err)
 	}
@@ -55,10 +55,10 @@ func multiNames(t *testing.T, at harness.Endpoint) {
 }
 
 func multiAllOrNone(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
+	c := dialServer(t, at)
 	client := newClient(t, c)
 	first, last := newSortedKeys()
-	l := lock(t, client.Mutex(last, redislock.Options{}))
+	l := lockNow(t, client.Mutex(last, redislock.Options{}))
 	m := client.Multi([]string{first, last}, redislock.Options{})
 	requireTaken(t, "all, one of them held", m)
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
@@ -66,37 +66,37 @@ func multiAllOrNone(t *testing.T, at harness.Endpoint) {
 	if _, err := m.Lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Lock = %v, want the error of the context", err)
 	}
-	eventually(t, "the first is free", func() bool { return owner(t, c, first) == "" })
-	unlock(t, l)
+	waitUntil(t, "the first is free", func() bool { return ownerOf(t, c, first) == "" })
+	unlockLease(t, l)
 }
 
 func multiLostWaiting(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
+	c := dialServer(t, at)
 	client := newClient(t, c)
 	first, last := newSortedKeys()
-	holder := lock(t, client.Mutex(last, redislock.Options{}))
-	got := begun(t, newClient(t, dial(t, at)).Multi([]string{first, last}, redislock.Options{TTL: time.Second}))
-	eventually(t, "the first is held", func() bool { return owner(t, c, first) != "" })
-	stolen := owner(t, c, first)
+	holder := lockNow(t, client.Mutex(last, redislock.Options{}))
+	got := beginLock(t, newClient(t, dialServer(t, at)).Multi([]string{first, last}, redislock.Options{TTL: time.Second}))
+	waitUntil(t, "the first is held", func() bool { return ownerOf(t, c, first) != "" })
+	stolen := ownerOf(t, c, first)
 	requireNoError(t, c.client.Set(t.Context(), first, "another 1", time.Second).Err())
 	time.Sleep(500 * time.Millisecond) // the renewal finds out
-	unlock(t, holder)
-	l := take(t, got)
-	if now := owner(t, c, first); now == stolen || now == "another 1" || l.Err() != nil {
+	unlockLease(t, holder)
+	l := takeLease(t, got)
+	if now := ownerOf(t, c, first); now == stolen || now == "another 1" || l.Err() != nil {
 		t.Errorf("the first belongs to %q after %q, and Err is %v", now, stolen, l.Err())
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 }
 
 func multiLostHeld(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
+	c := dialServer(t, at)
 	a, b := newKey(), newKey()
-	l := lock(t, newClient(t, c).Multi([]string{a, b}, redislock.Options{TTL: 300 * time.Millisecond}))
+	l := lockNow(t, newClient(t, c).Multi([]string{a, b}, redislock.Options{TTL: 300 * time.Millisecond}))
 	requireNoError(t, c.client.Del(t.Context(), b).Err())
 	requireDone(t, l)
-	lost(t, l)
+	requireLost(t, l)
 	for _, key := range []string{a, b} {
-		if got := owner(t, c, key); got != "" {
+		if got := ownerOf(t, c, key); got != "" {
 			t.Errorf("%s is still held by %q", key, got)
 		}
 	}

@@ -31,8 +31,8 @@ func namesTest(t testing.TB) *Client {
 	return c
 }
 
-// disjoint checks that two names share no key, and that no key has two purposes.
-func disjoint(t *testing.T, c *Client, a, b string) {
+// checkDisjoint checks that two names share no key, and that no key has two purposes.
+func checkDisjoint(t *testing.T, c *Client, a, b string) {
 	t.Helper()
 	all := append(keysOfAll(c, a), keysOfAll(c, b)...)
 	if a == b {
@@ -56,7 +56,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q is refused", a)
 		}
 		for _, b := range names[:i+1] {
-			disjoint(t, c, a, b)
+			checkDisjoint(t, c, a, b)
 		}
 	}
 	for _, name := range names { // a companion is not a valid name
@@ -101,14 +101,14 @@ func FuzzNames(f *testing.F) {
 	f.Fuzz(func(t *testing.T, a, b string) {
 		for _, a := range []string{a, "{" + a + "}"} {
 			for _, b := range []string{b, "{" + b + "}", a + ":" + b, a + "~" + b, "{" + a + "}~" + b, a + ":~" + b} {
-				disjoint(t, c, a, b)
+				checkDisjoint(t, c, a, b)
 			}
 		}
 	})
 }
 
-// slot returns a key's cluster slot: CRC-16/XMODEM of its hash tag.
-func slot(key string) uint16 {
+// clusterSlot returns a key's cluster slot: CRC-16/XMODEM of its hash tag.
+func clusterSlot(key string) uint16 {
 	if _, tail, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(tail, "}"); ok && tag != "" {
 			key = tag
@@ -130,7 +130,7 @@ func slot(key string) uint16 {
 
 // FuzzCompanionSlot: a lock and its companions are in one slot, unless no other key can be.
 func FuzzCompanionSlot(f *testing.F) {
-	if got := slot("123456789"); got != 0x31c3 {
+	if got := clusterSlot("123456789"); got != 0x31c3 {
 		f.Fatalf("the CRC of 123456789 is %#x, want 0x31c3", got)
 	}
 	for _, name := range []string{"locks:reindex", "a", "{a}b", "a{b}c{d}", "a{b", "{{a}}", "ä", "a b", "a:1"} {
@@ -141,7 +141,7 @@ func FuzzCompanionSlot(f *testing.F) {
 		if name == "" || hashTag(name) == name && strings.Contains(name, "}") {
 			return // see companion
 		}
-		if slot(name) != slot(queue) || slot(name) != slot(mail) {
+		if clusterSlot(name) != clusterSlot(queue) || clusterSlot(name) != clusterSlot(mail) {
 			t.Errorf("%q, %q and %q are in different slots", name, queue, mail)
 		}
 	})

@@ -43,16 +43,16 @@ func TestOptions(t *testing.T) {
 // optionWait: a Lock that waits in vain, for Options.Wait or its context, leaves nothing.
 func optionWait(t *testing.T, at harness.Endpoint) {
 	const wait = 60 * time.Millisecond
-	a, b, watch := newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)
+	a, b, watch := newClient(t, dialServer(t, at)), newClient(t, dialServer(t, at)), dialServer(t, at)
 	boom := errors.New("boom")
 	for name, kind := range kinds {
 		key := newKey()
 		m := kind(b, key, redislock.Options{Wait: wait})
-		unlock(t, lock(t, m)) // without waiting
-		l := lock(t, kind(a, key, redislock.Options{}))
+		unlockLease(t, lockNow(t, m)) // without waiting
+		l := lockNow(t, kind(a, key, redislock.Options{}))
 		began := time.Now()
 		_, err := m.Lock(t.Context())
-		between(t, name+" waits", time.Since(began), wait, wait)
+		requireBetween(t, name+" waits", time.Since(began), wait, wait)
 		if !errors.Is(err, redislock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(fmt.Sprint(err), "60ms") {
 			t.Errorf("%s: Lock = %v, want ErrNotAcquired and DeadlineExceeded, and the wait", name, err)
 		}
@@ -64,11 +64,11 @@ func optionWait(t *testing.T, at harness.Endpoint) {
 				t.Errorf("%s: Lock = %v, which does not wrap %v", name, err, want)
 			}
 		}
-		unlock(t, l)
-		eventually(t, name+": nothing is left", func() bool {
+		unlockLease(t, l)
+		waitUntil(t, name+": nothing is left", func() bool {
 			return watch.client.Exists(t.Context(), key, key+":~queue").Val() == 0
 		})
-		unlock(t, lock(t, m)) // it can be locked again
+		unlockLease(t, lockNow(t, m)) // it can be locked again
 	}
 }
 
@@ -78,8 +78,8 @@ type forcer interface {
 
 // optionForce: ForceUnlock ends a lease of every kind, and the next one has a greater token.
 func optionForce(t *testing.T, at harness.Endpoint) {
-	link := dial(t, at, retrying)
-	a, b := newClient(t, dial(t, at)), newClient(t, link)
+	link := dialServer(t, at, retryThrice)
+	a, b := newClient(t, dialServer(t, at)), newClient(t, link)
 	for name, kind := range kinds {
 		key := newKey()
 		m := kind(b, key, redislock.Options{})
@@ -93,7 +93,7 @@ func optionForce(t *testing.T, at harness.Endpoint) {
 		if freed, err := f.ForceUnlock(t.Context()); freed || err != nil {
 			t.Errorf("%s: ForceUnlock of a free lock = %t, %v", name, freed, err)
 		}
-		l := lock(t, kind(a, key, redislock.Options{}))
+		l := lockNow(t, kind(a, key, redislock.Options{}))
 		link.lose.Store(1)
 		if _, err := f.ForceUnlock(t.Context()); err == nil {
 			t.Errorf("%s: ForceUnlock is repeated after a lost reply", name)
@@ -101,12 +101,12 @@ func optionForce(t *testing.T, at harness.Endpoint) {
 		if freed, err := f.ForceUnlock(t.Context()); !freed || err != nil {
 			t.Errorf("%s: ForceUnlock = %t, %v", name, freed, err)
 		}
-		next := lock(t, m)
+		next := lockNow(t, m)
 		if next.Token() < l.Token() || next.Token() == l.Token() && l.Token() > 0 {
 			t.Errorf("%s: token %d after %d", name, next.Token(), l.Token())
 		}
-		lost(t, l)
-		unlock(t, next)
+		requireLost(t, l)
+		unlockLease(t, next)
 		if _, err := kind(a, "", redislock.Options{}).(forcer).ForceUnlock(t.Context()); !errors.Is(err, redislock.ErrUsage) {
 			t.Errorf("%s: ForceUnlock of no name = %v, want ErrUsage", name, err)
 		}

@@ -96,8 +96,8 @@ var outages = []outage{
 			return nil
 		},
 		func(ctx context.Context, _ running, admin *redis.Client) error { return admin.ScriptKill(ctx).Err() }, soon, nil},
-	{"it is a replica", startDurable, replicaOf("yes"), primary, soon, nil},
-	{"it is a replica without a primary", startDurable, replicaOf("no"), primary, soon, nil},
+	{"it is a replica", startDurable, replicaOf("yes"), promoteReplica, soon, nil},
+	{"it is a replica without a primary", startDurable, replicaOf("no"), promoteReplica, soon, nil},
 	{"a new password is refused", startRotated,
 		func(ctx context.Context, _ running, admin *redis.Client) error {
 			return errors.Join(admin.Do(ctx, "ACL", "SETUSER", aclUserName, "resetpass", ">new").Err(), admin.ClientKillByFilter(ctx, "USER", aclUserName).Err())
@@ -131,7 +131,7 @@ func replicaOf(stale string) func(context.Context, running, *redis.Client) error
 	}
 }
 
-func primary(ctx context.Context, _ running, admin *redis.Client) error {
+func promoteReplica(ctx context.Context, _ running, admin *redis.Client) error {
 	return admin.Do(ctx, "REPLICAOF", "NO", "ONE").Err()
 }
 
@@ -200,7 +200,7 @@ func (o outage) run(t *testing.T, r running) {
 	t.Logf("all were served after %v", time.Since(over).Round(time.Millisecond))
 	left := r.admin(t)
 	for _, c := range all {
-		eventually(t, "nothing is left of "+c.kind.name, func() bool { return len(leftOf(t, left, c.name)) == 0 })
+		waitUntil(t, "nothing is left of "+c.kind.name, func() bool { return len(leftOf(t, left, c.name)) == 0 })
 	}
 }
 
@@ -223,14 +223,14 @@ func startContests(t *testing.T, r running, o redislock.Options, name func(lockK
 	admin := r.admin(t)
 	for _, k := range lockKinds {
 		c := contest{k, name(k), nil, make(chan struct{}, waitersOfContest), make(chan error, waitersOfContest)}
-		c.held = lock(t, k.make(r.client(t), c.name, o))
+		c.held = lockNow(t, k.make(r.client(t), c.name, o))
 		for i := range waitersOfContest {
 			m := k.make(r.client(t), c.name, o)
 			first := sync.OnceFunc(func() { c.queued <- struct{}{} })
 			ctx := redislock.WithTrace(t.Context(), &redislock.Trace{Queued: func(locks.QueuedInfo) { first() }})
 			go func() { c.served <- c.serve(ctx, m) }()
 			if k.fenced && i == 0 {
-				eventually(t, "the first waits", func() bool { return queueOf(t, admin, c.name) })
+				waitUntil(t, "the first waits", func() bool { return queueOf(t, admin, c.name) })
 			}
 		}
 		all = append(all, c)

@@ -29,83 +29,83 @@ var departures = []departure{
 	{"dead waiters of two processes", "Mutex", []string{"GHOST:1", "OTHER:1", "GHOST:2", "OTHER:2"}, redislock.Options{}, leaveByUnlock, 1.9, 2, -1},
 	{"dead writers", "RWMutex", []string{"GHOST:1:1", "GHOST:2:1"}, redislock.Options{}, leaveByUnlock, .9, 1, -1},
 	{"the one that handed over leaves", "Mutex", []string{"GHOST:1"}, redislock.Options{}, func(t *testing.T, p *peer, _ keyed, l *redislock.Lease) {
-		unlock(t, l)
+		unlockLease(t, l)
 		requireNoError(t, p.Client.Close())
 	}, .4, 1, -1},
 	{"Unlock past the lease", "Mutex", []string{"GHOST:1"}, redislock.Options{TTL: 700 * time.Millisecond, DisableRenewal: true}, func(t *testing.T, _ *peer, _ keyed, l *redislock.Lease) {
 		<-l.Done()
 		time.Sleep(100 * time.Millisecond) // the lease is over in the server too
-		lost(t, l)
+		requireLost(t, l)
 	}, .5, 1, -1}, // the waiter may have asked before
 	{"lost reply to Unlock, repeated by us", "Mutex", []string{"GHOST:1"}, redislock.Options{}, func(t *testing.T, p *peer, _ keyed, l *redislock.Lease) {
 		p.lose.Store(1)
-		lost(t, l)
+		requireLost(t, l)
 	}, .4, 1, -1},
 	{"lost reply to Unlock, repeated by the library", "Mutex", []string{"GHOST:1"}, redislock.Options{}, func(t *testing.T, p *peer, _ keyed, l *redislock.Lease) {
 		p.lose.Store(1)
-		lost(t, l)
+		requireLost(t, l)
 	}, .4, 1, 3},
 	{"force", "Mutex", nil, redislock.Options{}, leaveByForce, -2, 0, -1},
 	{"force, dead waiter", "Mutex", []string{"GHOST:1"}, redislock.Options{}, leaveByForce, 0, 1, -1},
 }
 
-func leaveByUnlock(t *testing.T, _ *peer, _ keyed, l *redislock.Lease) { unlock(t, l) }
+func leaveByUnlock(t *testing.T, _ *peer, _ keyed, l *redislock.Lease) { unlockLease(t, l) }
 
 func leaveByForce(t *testing.T, _ *peer, m keyed, l *redislock.Lease) {
 	if freed, err := m.(forcer).ForceUnlock(t.Context()); !freed || err != nil {
 		t.Errorf("ForceUnlock = %t, %v", freed, err)
 	}
-	lost(t, l)
+	requireLost(t, l)
 }
 
 func (d departure) run(t *testing.T, at harness.Endpoint) {
 	const grant = 600 * time.Millisecond
 	d.o.HandoffTimeout = grant
-	watch, key := dial(t, at), newKey()
+	watch, key := dialServer(t, at), newKey()
 	lockOf := func(p *peer) keyed { return kinds[d.kind](p.Client, key, d.o).(keyed) }
 	p := newPeer(t, at, func(o *redis.Options) { o.MaxRetries = d.retries })
 	m := lockOf(p)
-	l := lock(t, m)
-	w := enqueue(t, watch, lockOf(newPeer(t, at)))
+	l := lockNow(t, m)
+	w := enqueueWaiter(t, watch, lockOf(newPeer(t, at)))
 	addDeadWaiters(t, watch, key, d.dead...)
 	d.leave(t, p, m, l)
 	left := time.Now()
 	next, came := w.lease(t)
-	between(t, "the live waiter", came.Sub(left), time.Duration(d.least*float64(grant)), time.Duration(d.most*float64(grant)))
-	unlock(t, next)
+	requireBetween(t, "the live waiter", came.Sub(left), time.Duration(d.least*float64(grant)), time.Duration(d.most*float64(grant)))
+	unlockLease(t, next)
 }
 
 func queueCancelMiddle(t *testing.T, at harness.Endpoint) {
-	watch, key := dial(t, at), newKey()
+	watch, key := dialServer(t, at), newKey()
 	m := newPeer(t, at).Mutex(key, redislock.Options{})
-	l := lock(t, m)
-	a, b, c := enqueue(t, watch, m), enqueue(t, watch, m), enqueue(t, watch, m)
+	l := lockNow(t, m)
+	a, b, c := enqueueWaiter(t, watch, m), enqueueWaiter(t, watch, m), enqueueWaiter(t, watch, m)
 	b.withdraw(t)
-	if n := waiting(t, watch, key); n != 2 {
+	if n := countWaiting(t, watch, key); n != 2 {
 		t.Errorf("%d waiters are in the queue, want 2", n)
 	}
 	for _, w := range []*waiter{a, c} {
-		unlock(t, l)
+		unlockLease(t, l)
 		left := time.Now()
 		var came time.Time
 		l, came = w.lease(t)
-		between(t, "a handover", came.Sub(left), -time.Second, 0)
+		requireBetween(t, "a handover", came.Sub(left), -time.Second, 0)
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 }
 
-func retrying(o *redis.Options) { o.MaxRetries = 3 }
+func retryThrice(o *redis.Options) { o.MaxRetries = 3 }
 
 func queueManyLate(t *testing.T, at harness.Endpoint) {
 	const grant, clients, span = 300 * time.Millisecond, 100, time.Second
-	watch, key := dial(t, at), newKey()
+	watch, key := dialServer(t, at), newKey()
 	p := newPeer(t, at)
 	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
-	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}))
+	l := lockNow(t, newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}))
 	startWaiters(t, watch, m, clients)
 	before := p.link.Counts().Requests
 	watch.client.RPush(t.Context(), key+":~mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
-	eventually(t, "the notification is read", func() bool { return p.link.Counts().Requests >= before+clients })
+	waitUntil(t, "the notification is read", func() bool { return p.link.Counts().Requests >= before+clients })
 	before = p.link.Counts().Requests
 	time.Sleep(span)
 	asked := float64(p.link.Counts().Requests - before)
@@ -117,18 +117,18 @@ func queueManyLate(t *testing.T, at harness.Endpoint) {
 	if asked < want/2 || asked > want*2 {
 		t.Error("they do not keep to the rule")
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 }
 
 // queueLateToAnother: the late notification is for another waiter than the skipped ones.
 func queueLateToAnother(t *testing.T, at harness.Endpoint) {
-	watch, key := dial(t, at), newKey()
+	watch, key := dialServer(t, at), newKey()
 	o := redislock.Options{HandoffTimeout: 200 * time.Millisecond}
 	slow, p := newPeer(t, at), newPeer(t, at)
 	m := slow.Mutex(key, o)
-	l := lock(t, p.Mutex(key, o))
-	a, b := enqueue(t, watch, m), enqueue(t, watch, m)
-	eventually(t, "the mailbox is read", func() bool { return slow.mail.Counts().Requests > 1 })
+	l := lockNow(t, p.Mutex(key, o))
+	a, b := enqueueWaiter(t, watch, m), enqueueWaiter(t, watch, m)
+	waitUntil(t, "the mailbox is read", func() bool { return slow.mail.Counts().Requests > 1 })
 	// An old message is in the mailbox, because another is on its way.
 	slow.mail.delay.Store(int64(600 * time.Millisecond))
 	box := mailboxOf(t, watch, key)
@@ -138,12 +138,12 @@ func queueLateToAnother(t *testing.T, at harness.Endpoint) {
 		watch.client.RPush(t.Context(), key+":~mail:"+box, box+":999 0 "+micros(now)+" 20000")
 	}
 	time.Sleep(300 * time.Millisecond)
-	unlock(t, l)
+	unlockLease(t, l)
 	left := time.Now()
-	if n := waiting(t, watch, key); n != 0 {
+	if n := countWaiting(t, watch, key); n != 0 {
 		t.Fatalf("the test shows nothing: %d waiters are still in the queue", n)
 	}
-	eventually(t, "they are back", func() bool { return waiting(t, watch, key) > 0 || owner(t, watch, key) != "" })
+	waitUntil(t, "they are back", func() bool { return countWaiting(t, watch, key) > 0 || ownerOf(t, watch, key) != "" })
 	slow.mail.delay.Store(0)
 	// Both ask at the same time: either may be first.
 	var came time.Time
@@ -158,9 +158,9 @@ func queueLateToAnother(t *testing.T, at harness.Endpoint) {
 		case <-time.After(patience):
 			t.Fatal("no waiter is served")
 		}
-		unlock(t, l)
+		unlockLease(t, l)
 	}
-	between(t, "coming back", came.Sub(left), 0, 1500*time.Millisecond)
+	requireBetween(t, "coming back", came.Sub(left), 0, 1500*time.Millisecond)
 }
 
 func mailboxOf(t *testing.T, c *link, key string) string {
@@ -177,18 +177,18 @@ func micros(t time.Time) string { return strconv.FormatInt(t.UnixMicro(), 10) }
 
 func queueFixed(t *testing.T, at harness.Endpoint) {
 	const lease = 500 * time.Millisecond
-	watch, key := dial(t, at), newKey()
+	watch, key := dialServer(t, at), newKey()
 	m := newPeer(t, at).Mutex(key, redislock.Options{TTL: lease, HandoffTimeout: 100 * time.Millisecond, DisableRenewal: true})
 	began := time.Now()
-	l := lock(t, m)
-	w := enqueue(t, watch, m)
+	l := lockNow(t, m)
+	w := enqueueWaiter(t, watch, m)
 	<-l.Done()
-	between(t, "a lease", time.Since(began), lease-redislock.DefaultMargin-10*time.Millisecond, lease)
+	requireBetween(t, "a lease", time.Since(began), lease-redislock.DefaultMargin-10*time.Millisecond, lease)
 	next, came := w.lease(t)
 	<-next.Done()
-	between(t, "a lease that was handed over", time.Since(came), lease/2, lease)
-	lost(t, l)
-	lost(t, next)
+	requireBetween(t, "a lease that was handed over", time.Since(came), lease/2, lease)
+	requireLost(t, l)
+	requireLost(t, next)
 }
 
 // A death kills processes of a lock. h is the process of the holder, the digits are others.
@@ -234,7 +234,7 @@ func TestDeaths(t *testing.T) {
 }
 
 func (d death) run(t *testing.T, at harness.Endpoint, kind string) {
-	watch, key := dial(t, at), newKey()
+	watch, key := dialServer(t, at), newKey()
 	processes := make(map[rune]*peer)
 	lockOf := func(process rune) keyed {
 		if processes[process] == nil {
@@ -247,16 +247,16 @@ func (d death) run(t *testing.T, at harness.Endpoint, kind string) {
 			processes[process].die()
 		}
 	}
-	held := lock(t, lockOf('h'))
+	held := lockNow(t, lockOf('h'))
 	var last *waiter
 	for _, process := range d.waiters {
-		last = enqueue(t, watch, lockOf(process))
+		last = enqueueWaiter(t, watch, lockOf(process))
 		t.Cleanup(last.cancel)
 	}
 	kill(d.first)
 	time.Sleep(d.pause)
 	if d.unlock {
-		unlock(t, held)
+		unlockLease(t, held)
 	}
 	if d.close {
 		requireNoError(t, processes['h'].Client.Close())
@@ -264,57 +264,57 @@ func (d death) run(t *testing.T, at harness.Endpoint, kind string) {
 	kill(d.die)
 	died := time.Now()
 	l, came := last.lease(t)
-	between(t, "the next waiter", came.Sub(died), 0, deathLease+deathGrant)
-	unlock(t, l)
+	requireBetween(t, "the next waiter", came.Sub(died), 0, deathLease+deathGrant)
+	unlockLease(t, l)
 }
 
 // queueLeftPlace: a place that is left while the server is unreachable goes afterwards.
 func queueLeftPlace(t *testing.T, at harness.Endpoint) {
-	watch, key := dial(t, at), newKey()
+	watch, key := dialServer(t, at), newKey()
 	p := newPeer(t, at)
-	l := lock(t, newPeer(t, at).Mutex(key, redislock.Options{}))
-	w := enqueue(t, watch, p.Mutex(key, redislock.Options{}))
+	l := lockNow(t, newPeer(t, at).Mutex(key, redislock.Options{}))
+	w := enqueueWaiter(t, watch, p.Mutex(key, redislock.Options{}))
 	p.link.redirect("-")
 	w.withdraw(t)
 	time.Sleep(unlockWait + 200*time.Millisecond) // longer than the retries of a Lock that gives up
-	if n := waiting(t, watch, key); n != 1 {
+	if n := countWaiting(t, watch, key); n != 1 {
 		t.Fatalf("the test shows nothing: %d waiters are in the queue, want the one that could not leave", n)
 	}
 	p.link.redirect("")
 	back := time.Now()
-	eventually(t, "the place goes", func() bool { return waiting(t, watch, key) == 0 })
-	between(t, "the place", time.Since(back), 0, time.Second)
-	unlock(t, l)
+	waitUntil(t, "the place goes", func() bool { return countWaiting(t, watch, key) == 0 })
+	requireBetween(t, "the place", time.Since(back), 0, time.Second)
+	unlockLease(t, l)
 }
 
 // queueGrantToNone: a process gives back a lock that is handed to a waiter that gave up.
 func queueGrantToNone(t *testing.T, at harness.Endpoint) {
 	const grant = 8 * time.Second
-	watch, key := dial(t, at), newKey()
+	watch, key := dialServer(t, at), newKey()
 	o := redislock.Options{HandoffTimeout: grant}
 	p := newPeer(t, at)
-	l := lock(t, newPeer(t, at).Mutex(key, o))
-	gone := enqueue(t, watch, p.Mutex(key, o))
-	next := enqueue(t, watch, newPeer(t, at).Mutex(key, o))
+	l := lockNow(t, newPeer(t, at).Mutex(key, o))
+	gone := enqueueWaiter(t, watch, p.Mutex(key, o))
+	next := enqueueWaiter(t, watch, newPeer(t, at).Mutex(key, o))
 	p.link.redirect("-")
 	gone.withdraw(t)
-	unlock(t, l)
-	eventually(t, "the waiter that has gone owns the lock", func() bool { return owner(t, watch, key) != "" })
+	unlockLease(t, l)
+	waitUntil(t, "the waiter that has gone owns the lock", func() bool { return ownerOf(t, watch, key) != "" })
 	p.link.redirect("")
 	left := time.Now()
 	l, came := next.lease(t)
-	between(t, "a handover past a waiter that has gone", came.Sub(left), 0, 2*time.Second)
-	unlock(t, l)
+	requireBetween(t, "a handover past a waiter that has gone", came.Sub(left), 0, 2*time.Second)
+	unlockLease(t, l)
 }
 
 // manyWaitersAsk: many waiters of a held lock ask about once a lease, not all at once.
 func manyWaitersAsk(t *testing.T, at harness.Endpoint) {
 	const lease, grant, clients, leases = 900 * time.Millisecond, 300 * time.Millisecond, 100, 4
-	watch, key := dial(t, at), newKey()
+	watch, key := dialServer(t, at), newKey()
 	o := redislock.Options{TTL: lease, HandoffTimeout: grant}
 	p := newPeer(t, at)
 	m := p.Mutex(key, o)
-	l := lock(t, newPeer(t, at).Mutex(key, o))
+	l := lockNow(t, newPeer(t, at).Mutex(key, o))
 	startWaiters(t, watch, m, clients)
 	before, began := p.link.Counts().Requests, time.Now()
 	time.Sleep(leases * lease)
@@ -324,5 +324,5 @@ func manyWaitersAsk(t *testing.T, at harness.Endpoint) {
 		t.Errorf("each waiter asked %.2f times in each lease, want 1 to 1.5", each)
 	}
 	expectNoError(t, l.Err())
-	unlock(t, l)
+	unlockLease(t, l)
 }

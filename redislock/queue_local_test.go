@@ -28,20 +28,20 @@ func TestQueueLocal(t *testing.T) {
 // localLostReply: the notification was in the lost reply. Every waiter asks.
 func localLostReply(t *testing.T, at harness.Endpoint) {
 	const grant = 2 * time.Second
-	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retrying} {
-		watch, key := dial(t, at), newKey()
+	for name, tweak := range map[string]func(*redis.Options){"by us": func(*redis.Options) {}, "by the library": retryThrice} {
+		watch, key := dialServer(t, at), newKey()
 		m := newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}) // no effect
 		p := newPeer(t, at, tweak)
 		hurt := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
-		l := lock(t, hurt)
-		a, b, c := enqueue(t, watch, hurt), enqueue(t, watch, hurt), enqueue(t, watch, m)
+		l := lockNow(t, hurt)
+		a, b, c := enqueueWaiter(t, watch, hurt), enqueueWaiter(t, watch, hurt), enqueueWaiter(t, watch, m)
 		p.lose.Store(1)
 		_ = l.Unlock(t.Context()) // it fails if the library has repeated the request
 		left := time.Now()
 		for _, w := range []*waiter{a, b, c} { // in their order
 			l, came := w.lease(t)
-			between(t, "a handover whose reply was lost, repeated "+name, came.Sub(left), -time.Second, 0)
-			unlock(t, l)
+			requireBetween(t, "a handover whose reply was lost, repeated "+name, came.Sub(left), -time.Second, 0)
+			unlockLease(t, l)
 			left = time.Now()
 		}
 	}
@@ -52,21 +52,21 @@ func localLostReply(t *testing.T, at harness.Endpoint) {
 func localLostLeave(t *testing.T, at harness.Endpoint) {
 	o := redislock.Options{HandoffTimeout: 10 * time.Second}
 	for _, name := range deathKinds {
-		watch, key := dial(t, at), newKey()
-		l := lock(t, kinds[name](newPeer(t, at).Client, key, o))
-		p := newPeer(t, at, retrying)
+		watch, key := dialServer(t, at), newKey()
+		l := lockNow(t, kinds[name](newPeer(t, at).Client, key, o))
+		p := newPeer(t, at, retryThrice)
 		m := kinds[name](p.Client, key, o).(keyed)
-		a, b := enqueue(t, watch, m), enqueue(t, watch, m)
-		eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
+		a, b := enqueueWaiter(t, watch, m), enqueueWaiter(t, watch, m)
+		waitUntil(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
 		p.mail.delay.Store(int64(time.Second))
-		unlock(t, l) // the server has the script from now on
+		unlockLease(t, l) // the server has the script from now on
 		time.Sleep(50 * time.Millisecond)
 		p.lose.Store(1)
 		left := time.Now()
 		a.withdraw(t) // its notification is on its way
 		next, came := b.lease(t)
-		between(t, "a handover whose reply was lost, of a "+name, came.Sub(left), 0, 0)
-		unlock(t, next)
+		requireBetween(t, "a handover whose reply was lost, of a "+name, came.Sub(left), 0, 0)
+		unlockLease(t, next)
 		p.mail.delay.Store(0)
 	}
 }
@@ -76,21 +76,21 @@ func localLostLeave(t *testing.T, at harness.Endpoint) {
 func localNoReply(t *testing.T, at harness.Endpoint) {
 	const grant = 300 * time.Millisecond
 	for _, early := range []bool{true, false} {
-		watch, key := dial(t, at), newKey()
+		watch, key := dialServer(t, at), newKey()
 		requireNoError(t, redislock.LoadQueueScripts(t.Context(), watch.client))
 		p := newPeer(t, at)
 		m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
-		l := lock(t, m)
+		l := lockNow(t, m)
 		var w *waiter
 		join := func() {
-			w = enqueue(t, watch, m)
-			eventually(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
+			w = enqueueWaiter(t, watch, m)
+			waitUntil(t, "it listens", func() bool { return p.mail.Counts().Requests > 1 })
 		}
 		if early {
 			join()
 		}
 		begun, resume, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})
-		p.link.client.AddHook(before([]string{"evalsha"}, func() {
+		p.link.client.AddHook(beforeCommand([]string{"evalsha"}, func() {
 			close(begun)
 			<-resume
 		}))
@@ -105,29 +105,29 @@ func localNoReply(t *testing.T, at harness.Endpoint) {
 		p.link.delay.Store(int64(5 * grant))
 		left := time.Now()
 		close(resume)
-		eventually(t, "it was handed over", func() bool { return waiting(t, watch, key) == 0 })
+		waitUntil(t, "it was handed over", func() bool { return countWaiting(t, watch, key) == 0 })
 		time.Sleep(50 * time.Millisecond) // its reply is on its way
 		p.link.delay.Store(0)             // for other requests
 		next, came := w.lease(t)
-		between(t, "a handover whose reply does not come", came.Sub(left), 0, grant)
+		requireBetween(t, "a handover whose reply does not come", came.Sub(left), 0, grant)
 		<-gone
 		expectNoError(t, next.Err())
-		unlock(t, next)
+		unlockLease(t, next)
 	}
 }
 
 // localOrder: waiters are served in order, and tokens rise, though the server loses its counter.
 func localOrder(t *testing.T, at harness.Endpoint) {
-	watch, key := dial(t, at), newKey()
+	watch, key := dialServer(t, at), newKey()
 	here, there := newPeer(t, at).Mutex(key, redislock.Options{}), newPeer(t, at).Mutex(key, redislock.Options{})
-	l := lock(t, here)
+	l := lockNow(t, here)
 	var ws []*waiter
 	for _, m := range []*redislock.Mutex{here, here, there, here, there, there, here} {
-		ws = append(ws, enqueue(t, watch, m))
+		ws = append(ws, enqueueWaiter(t, watch, m))
 	}
 	last := l.Token()
 	for i, w := range ws {
-		unlock(t, l)
+		unlockLease(t, l)
 		l, _ = w.lease(t)
 		if l.Token() <= last {
 			t.Errorf("token %d after %d", l.Token(), last)
@@ -142,19 +142,19 @@ func localOrder(t *testing.T, at harness.Endpoint) {
 			}
 		}
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 }
 
 // localReaders: readers of one process, in one mailbox, renew their leases together.
 func localReaders(t *testing.T, at harness.Endpoint) {
 	const n, most, grant = 300, 150, 3 * time.Second
-	watch, key := dial(t, at), newKey()
-	c := dial(t, at)
+	watch, key := dialServer(t, at), newKey()
+	c := dialServer(t, at)
 	server := new(restarted)
 	c.client.AddHook(server)
 	// A busy machine starts 300 slowly; the watchdog finds some at each run.
 	m := newClient(t, c).RWMutex(key, redislock.Options{HandoffTimeout: grant})
-	l := lock(t, m)
+	l := lockNow(t, m)
 	admitted := make(chan *redislock.Lease, n)
 	for range n {
 		go func() {
@@ -163,9 +163,9 @@ func localReaders(t *testing.T, at harness.Endpoint) {
 			admitted <- r
 		}()
 	}
-	eventually(t, "all wait", func() bool { return waiting(t, watch, key) == n })
+	waitUntil(t, "all wait", func() bool { return countWaiting(t, watch, key) == n })
 	before := server.sent.Load()
-	unlock(t, l)
+	unlockLease(t, l)
 	var readers []*redislock.Lease // all at once
 	for range n {
 		if r := <-admitted; r != nil {
@@ -173,7 +173,7 @@ func localReaders(t *testing.T, at harness.Endpoint) {
 		}
 	}
 	for _, r := range readers {
-		eventually(t, "it has a whole lease", func() bool {
+		waitUntil(t, "it has a whole lease", func() bool {
 			until, _ := r.Deadline()
 			return time.Until(until) > 2*grant || r.Err() != nil
 		})
@@ -184,7 +184,7 @@ func localReaders(t *testing.T, at harness.Endpoint) {
 		t.Logf("the release, and the first renewal of %d leases, went out in %d batches", n, sent)
 	}
 	for _, r := range readers {
-		unlock(t, r)
+		unlockLease(t, r)
 	}
 }
 

@@ -62,7 +62,7 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 		most               float64
 	}{{8, 1, false, 0, 800, 3.1}, {50, 1, false, 0, 1000, 3.1}, {8, 1, true, 0, 800, 3.1}, {1, 50, false, 0, 1000, 2.1}, {20, 1, false, 30 * time.Millisecond, 60, 5.3}} {
 		key, peers := newKey(), make([]*peer, test.processes)
-		requireNoError(t, redislock.LoadQueueScripts(t.Context(), dial(t, at).client))
+		requireNoError(t, redislock.LoadQueueScripts(t.Context(), dialServer(t, at).client))
 		var times atomic.Int64
 		ctx, stop := context.WithCancel(t.Context())
 		var all sync.WaitGroup
@@ -73,7 +73,7 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 			}
 		}
 		n := int64(test.processes * test.waiters)
-		eventually(t, "all have come", func() bool { return times.Load() > 3*n })
+		waitUntil(t, "all have come", func() bool { return times.Load() > 3*n })
 		count := func() (sum uint64) {
 			for _, p := range peers {
 				sum += p.counts()
@@ -81,7 +81,7 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 			return sum
 		}
 		requests, from := count(), times.Load()
-		eventually(t, "some acquisitions", func() bool { return times.Load() > from+test.times })
+		waitUntil(t, "some acquisitions", func() bool { return times.Load() > from+test.times })
 		cost := float64(count()-requests) / float64(times.Load()-from)
 		stop()
 		all.Wait()
@@ -92,7 +92,7 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 		gone = append(gone, peers...)
 	}
 	for _, p := range gone {
-		eventually(t, "nothing is left", func() bool { return redislock.Mailboxes(p.Client) == 0 })
+		waitUntil(t, "nothing is left", func() bool { return redislock.Mailboxes(p.Client) == 0 })
 		if open := len(p.mail.open()); open > 1 {
 			t.Errorf("%d connections listened, want 1", open)
 		}
@@ -126,7 +126,7 @@ type peer struct {
 
 func newPeer(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) *peer {
 	t.Helper()
-	p := &peer{link: dial(t, at, tweak...), mail: dial(t, at, func(o *redis.Options) { o.PoolSize, o.MaxIdleConns = 1<<10, 1 })}
+	p := &peer{link: dialServer(t, at, tweak...), mail: dialServer(t, at, func(o *redis.Options) { o.PoolSize, o.MaxIdleConns = 1<<10, 1 })}
 	p.Client = redislock.NewClient(p.link.client, redislock.ClientOptions{Blocking: p.mail.client})
 	t.Cleanup(func() { p.Client.Close() })
 	return p
@@ -157,17 +157,17 @@ type keyed interface {
 	Name() string
 }
 
-// enqueue starts a Lock of m and returns when watch sees it in the queue.
-func enqueue(t *testing.T, watch *link, m keyed) *waiter {
+// enqueueWaiter starts a Lock of m and returns when watch sees it in the queue.
+func enqueueWaiter(t *testing.T, watch *link, m keyed) *waiter {
 	t.Helper()
-	before := waiting(t, watch, m.Name())
+	before := countWaiting(t, watch, m.Name())
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &waiter{cancel, make(chan got, 1)}
 	go func() {
 		l, err := m.Lock(ctx)
 		w.got <- got{l, err, time.Now()}
 	}()
-	eventually(t, "the waiter comes", func() bool { return waiting(t, watch, m.Name()) > before })
+	waitUntil(t, "the waiter comes", func() bool { return countWaiting(t, watch, m.Name()) > before })
 	return w
 }
 
@@ -180,7 +180,7 @@ func startWaiters(t *testing.T, watch *link, m keyed, n int) {
 		working.Go(func() { m.Lock(ctx) })
 	}
 	t.Cleanup(func() { stop(); working.Wait() })
-	eventually(t, "all are in the queue", func() bool { return waiting(t, watch, m.Name()) == int64(n) })
+	waitUntil(t, "all are in the queue", func() bool { return countWaiting(t, watch, m.Name()) == int64(n) })
 }
 
 func (w *waiter) lease(t *testing.T) (*redislock.Lease, time.Time) {
@@ -210,7 +210,7 @@ func (w *waiter) withdraw(t *testing.T) {
 	}
 }
 
-func waiting(t *testing.T, c *link, key string) int64 {
+func countWaiting(t *testing.T, c *link, key string) int64 {
 	t.Helper()
 	n, err := c.client.ZCard(context.WithoutCancel(t.Context()), key+":~queue").Result()
 	requireNoError(t, err)
@@ -224,7 +224,7 @@ func addDeadWaiters(t *testing.T, c *link, key string, names ...string) {
 	}
 }
 
-func between(t *testing.T, what string, took, from, to time.Duration) {
+func requireBetween(t *testing.T, what string, took, from, to time.Duration) {
 	t.Helper()
 	t.Logf("%s: %v", what, took)
 	if took < from-5*time.Millisecond || took > to+slack {

@@ -68,7 +68,7 @@ func (s *trio) dial(t *testing.T) (links []*link) {
 	for i := range s.at.Addrs {
 		one := s.at
 		one.Addrs = s.at.Addrs[i : i+1]
-		links = append(links, dial(t, one))
+		links = append(links, dialServer(t, one))
 	}
 	return links
 }
@@ -84,13 +84,13 @@ func (s *trio) lock(t *testing.T, links []*link, o redislock.Options) *redislock
 
 func (s *trio) free(t *testing.T, servers ...int) {
 	t.Helper()
-	eventually(t, "the keys are gone", func() bool { return s.count(t, servers...) == 0 })
+	waitUntil(t, "the keys are gone", func() bool { return s.count(t, servers...) == 0 })
 }
 
 func (s *trio) count(t *testing.T, servers ...int) (n int) {
 	t.Helper()
 	for _, i := range servers {
-		if owner(t, s.watch[i], s.key) != "" {
+		if ownerOf(t, s.watch[i], s.key) != "" {
 			n++
 		}
 	}
@@ -100,9 +100,9 @@ func (s *trio) count(t *testing.T, servers ...int) (n int) {
 // warm takes the lock until all servers have its key, as not all may answer in time.
 func (s *trio) warm(t *testing.T, m *redislock.Redlock) {
 	t.Helper()
-	eventually(t, "all have the key", func() bool {
-		l := lock(t, m)
-		defer unlock(t, l)
+	waitUntil(t, "all have the key", func() bool {
+		l := lockNow(t, m)
+		defer unlockLease(t, l)
 		for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); time.Sleep(time.Millisecond) {
 			if s.count(t, 0, 1, 2) == 3 {
 				return true
@@ -118,7 +118,7 @@ func redlockRequests(t *testing.T, s *trio) {
 	m := s.lock(t, links, redislock.Options{TTL: time.Minute})
 	s.warm(t, m)
 	before := make([]harness.Counts, len(links))
-	eventually(t, "no request of the first acquisition is under way", func() bool {
+	waitUntil(t, "no request of the first acquisition is under way", func() bool {
 		steady := true
 		for i, l := range links {
 			now := l.Counts()
@@ -128,19 +128,19 @@ func redlockRequests(t *testing.T, s *trio) {
 		return steady
 	})
 	began := time.Now()
-	l := lock(t, m)
+	l := lockNow(t, m)
 	if until, ok := l.Deadline(); !ok || until.After(time.Now().Add(time.Minute-time.Minute/100)) || until.Before(began.Add(time.Minute/2)) {
 		t.Errorf("the deadline is %v after asking, %t", until.Sub(began), ok)
 	}
-	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
+	waitUntil(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
 	other := s.lock(t, s.dial(t), redislock.Options{})
 	requireTaken(t, "a held lock", other)
-	unlock(t, l)
+	unlockLease(t, l)
 	s.free(t, 0, 1, 2)
 	for i, l := range links {
 		// The servers may be done before the replies are counted.
 		sent := func() uint64 { return l.Counts().Sub(before[i]).Requests }
-		eventually(t, "the reply to the release is counted", func() bool { return sent() >= 2 })
+		waitUntil(t, "the reply to the release is counted", func() bool { return sent() >= 2 })
 		if n := sent(); n != 2 {
 			t.Errorf("an acquisition cost server %d %d requests, want 2", i, n)
 		}
@@ -168,41 +168,41 @@ func redlockTaken(t *testing.T, s *trio) {
 	m := s.lock(t, s.dial(t), redislock.Options{})
 	requireTaken(t, "two keys of three are held", m)
 	s.free(t, 2)
-	got := begun(t, m)
+	got := beginLock(t, m)
 	select {
 	case <-got:
 		t.Error("a client that has one key of three got the lock")
 	case <-time.After(200 * time.Millisecond):
 	}
 	for _, i := range []int{0, 1} {
-		if v := owner(t, s.watch[i], s.key); v != "another" {
+		if v := ownerOf(t, s.watch[i], s.key); v != "another" {
 			t.Errorf("server %d: another's key is %q now", i, v)
 		}
 	}
 	s.watch[0].client.Del(t.Context(), s.key)
-	unlock(t, take(t, got))
+	unlockLease(t, takeLease(t, got))
 	s.free(t, 0, 2)
 	s.watch[1].client.Del(t.Context(), s.key)
 }
 
 func redlockMajorityLost(t *testing.T, s *trio) {
-	l := lock(t, s.lock(t, s.dial(t), redislock.Options{TTL: 600 * time.Millisecond}))
-	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
+	l := lockNow(t, s.lock(t, s.dial(t), redislock.Options{TTL: 600 * time.Millisecond}))
+	waitUntil(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
 	s.watch[0].client.Del(t.Context(), s.key)
 	s.watch[1].client.Del(t.Context(), s.key)
 	requireDone(t, l)
 	s.free(t, 0, 1, 2) // without Unlock
-	lost(t, l)
+	requireLost(t, l)
 }
 
 // redlockClosed: a lease continues on the other servers when its first client closes.
 func redlockClosed(t *testing.T, s *trio) {
-	l := lock(t, s.lock(t, s.dial(t), redislock.Options{}))
-	eventually(t, "all count", func() bool { return redislock.Parts(l) == 3 })
+	l := lockNow(t, s.lock(t, s.dial(t), redislock.Options{}))
+	waitUntil(t, "all count", func() bool { return redislock.Parts(l) == 3 })
 	requireNoError(t, s.clients[0].Close())
-	unlock(t, l)
+	unlockLease(t, l)
 	s.free(t, 1, 2)
-	lock(t, s.lock(t, s.dial(t), redislock.Options{MaxHold: time.Second}))
+	lockNow(t, s.lock(t, s.dial(t), redislock.Options{MaxHold: time.Second}))
 	requireNoError(t, s.clients[0].Close())
 	s.free(t, 1, 2)
 }
@@ -213,7 +213,7 @@ func redlockLate(t *testing.T, s *trio) {
 	m := s.lock(t, links, redislock.Options{TTL: lease})
 	s.warm(t, m)
 	links[2].delay.Store(int64(lease / 20)) // within the time to answer
-	l := lock(t, m)
+	l := lockNow(t, m)
 	links[2].delay.Store(0)
 	time.Sleep(lease / 10)
 	s.watch[0].client.Del(t.Context(), s.key)
@@ -222,7 +222,7 @@ func redlockLate(t *testing.T, s *trio) {
 		t.Errorf("the lease has ended although two keys are left: %v", l.Err())
 	case <-time.After(2 * lease):
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 	s.free(t, 1, 2)
 }
 
@@ -230,13 +230,13 @@ func redlockRenewalFails(t *testing.T, s *trio) {
 	const lease = 900 * time.Millisecond
 	links := s.dial(t)
 	asked := time.Now()
-	l := lock(t, s.lock(t, links, redislock.Options{TTL: lease}))
+	l := lockNow(t, s.lock(t, links, redislock.Options{TTL: lease}))
 	granted := time.Now()
-	eventually(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
+	waitUntil(t, "all have the key", func() bool { return s.count(t, 0, 1, 2) == 3 })
 	links[0].stall.Store(true)
 	links[1].stall.Store(true)
-	eventually(t, "the third is renewed", func() bool { return time.Since(asked) > lease*2/3 })
-	if until := deadline(l); until.After(granted.Add(lease)) {
+	waitUntil(t, "the third is renewed", func() bool { return time.Since(asked) > lease*2/3 })
+	if until := deadlineOf(l); until.After(granted.Add(lease)) {
 		t.Errorf("the deadline is %v after the grant, with a lease of %v of which most was not renewed", until.Sub(granted), lease)
 	}
 	requireDone(t, l)
@@ -245,11 +245,11 @@ func redlockRenewalFails(t *testing.T, s *trio) {
 	}
 	links[0].stall.Store(false)
 	links[1].stall.Store(false)
-	lost(t, l)
+	requireLost(t, l)
 	s.free(t, 0, 1, 2)
 }
 
-func deadline(l *redislock.Lease) time.Time {
+func deadlineOf(l *redislock.Lease) time.Time {
 	until, _ := l.Deadline()
 	return until
 }
@@ -315,7 +315,7 @@ func redlockBack(t *testing.T, s *trio) {
 	addr, dialed := blackHole(t)
 	links[1].redirect(addr)
 	for range 20 {
-		unlock(t, lock(t, m))
+		unlockLease(t, lockNow(t, m))
 	}
 	if n := dialed.Load(); n > 10 {
 		t.Errorf("20 acquisitions took %d connections to a server that hangs", n)

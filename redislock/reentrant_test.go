@@ -18,7 +18,7 @@ func TestReentrant(t *testing.T) {
 		{"one owner, many goroutines", reentrantGoroutines},
 		{"TryLock beside a Lock of its owner", reentrantTry},
 		{"Lock during an Unlock of its owner", func(t *testing.T, at harness.Endpoint) {
-			lockRepeatedly(t, newClient(t, dial(t, at)).Reentrant(newKey(), redislock.Options{}).Owner(), 3, 300, func(*redislock.Lease) {})
+			lockRepeatedly(t, newClient(t, dialServer(t, at)).Reentrant(newKey(), redislock.Options{}).Owner(), 3, 300, func(*redislock.Lease) {})
 		}},
 	})
 }
@@ -40,83 +40,83 @@ func onlyField(t *testing.T, c *link, name, count string) string {
 
 // reentrantExpiry: the old leases of an owner past its lease do not release the new one.
 func reentrantExpiry(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
+	c := dialServer(t, at)
 	key := newKey()
 	m := newClient(t, c).Reentrant(key, redislock.Options{})
 	a, b := m.Owner(), m.Owner()
-	late := lock(t, a)
+	late := lockNow(t, a)
 	c.client.Del(t.Context(), key) // as if the lease were over
-	next := lock(t, b)
+	next := lockNow(t, b)
 	requireTaken(t, "an owner that has lost the lock", a)
-	unlock(t, next)
-	again := lock(t, a)
-	lost(t, late)
-	inner := lock(t, a)
+	unlockLease(t, next)
+	again := lockNow(t, a)
+	requireLost(t, late)
+	inner := lockNow(t, a)
 	onlyField(t, c, key, "2")
-	unlock(t, inner)
-	unlock(t, again)
+	unlockLease(t, inner)
+	unlockLease(t, again)
 }
 
 // reentrantLostHere: a lock that is over by our clock is not taken again.
 func reentrantLostHere(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
+	c := dialServer(t, at)
 	key := newKey()
 	o := newClient(t, c).Reentrant(key, redislock.Options{TTL: 100 * time.Millisecond, DisableRenewal: true}).Owner()
-	forgotten := lock(t, o)
+	forgotten := lockNow(t, o)
 	c.client.PExpire(t.Context(), key, time.Second)
 	<-forgotten.Done()
 	requireTaken(t, "an owner whose lease is over", o)
-	unlock(t, lock(t, o))
+	unlockLease(t, lockNow(t, o))
 	if n := c.client.Exists(t.Context(), key).Val(); n != 0 {
 		t.Error("the key is left")
 	}
 }
 
 func reentrantGoroutines(t *testing.T, at harness.Endpoint) {
-	c, other := dial(t, at), dial(t, at)
+	c, other := dialServer(t, at), dialServer(t, at)
 	key := newKey()
 	mine := newClient(t, c).Reentrant(key, redislock.Options{}).Owner()
 	rival := newClient(t, other).Reentrant(key, redislock.Options{}).Owner()
-	taken := lock(t, rival)
+	taken := lockNow(t, rival)
 	begins := make([]<-chan *redislock.Lease, 8)
 	for i := range begins {
-		begins[i] = begun(t, mine)
+		begins[i] = beginLock(t, mine)
 	}
 	time.Sleep(50 * time.Millisecond)
 	began := time.Now()
-	unlock(t, taken)
+	unlockLease(t, taken)
 	var leases []*redislock.Lease
 	for _, got := range begins {
-		leases = append(leases, take(t, got))
+		leases = append(leases, takeLease(t, got))
 	}
 	if took := time.Since(began); took > redislock.DefaultTTL/3 {
 		t.Errorf("one message has woken all of them after %v", took)
 	}
 	onlyField(t, other, key, "8")
 	for _, l := range leases[1:] {
-		unlock(t, l)
+		unlockLease(t, l)
 	}
 	requireTaken(t, "one of eight is left", rival)
-	unlock(t, leases[0])
-	unlock(t, lock(t, rival))
+	unlockLease(t, leases[0])
+	unlockLease(t, lockNow(t, rival))
 }
 
 func reentrantTry(t *testing.T, at harness.Endpoint) {
-	client := newClient(t, dial(t, at))
+	client := newClient(t, dialServer(t, at))
 	m := client.Reentrant(newKey(), redislock.Options{})
-	held, owner := lock(t, m), m.Owner()
+	held, owner := lockNow(t, m), m.Owner()
 	waits := make(chan struct{})
-	got := begun(t, traced{owner, &redislock.Trace{Queued: func(locks.QueuedInfo) { close(waits) }}})
+	got := beginLock(t, traced{owner, &redislock.Trace{Queued: func(locks.QueuedInfo) { close(waits) }}})
 	<-waits
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if _, err := owner.TryLock(ctx); !errors.Is(err, redislock.ErrNotAcquired) || ctx.Err() != nil {
 		t.Errorf("TryLock = %v, want ErrNotAcquired at once", err)
 	}
-	unlock(t, held)
-	outer := take(t, got)
+	unlockLease(t, held)
+	outer := takeLease(t, got)
 	inner, err := owner.TryLock(ctx)
 	requireNoError(t, err)
-	unlock(t, inner)
-	unlock(t, outer)
+	unlockLease(t, inner)
+	unlockLease(t, outer)
 }

@@ -126,10 +126,10 @@ func TestOutOfMemory(t *testing.T) {
 	admin := r.admin(t)
 	held := make(map[string]*redislock.Lease)
 	for kind, make := range lockables() {
-		held[kind] = lock(t, make(r.client(t), newName(), redislock.Options{TTL: lease}))
+		held[kind] = lockNow(t, make(r.client(t), newName(), redislock.Options{TTL: lease}))
 	}
 	owner := r.client(t).Reentrant(newName(), redislock.Options{TTL: lease}).Owner()
-	held["outer"], held["inner"] = lock(t, owner), lock(t, owner)
+	held["outer"], held["inner"] = lockNow(t, owner), lockNow(t, owner)
 	for _, set := range [][2]string{{"maxmemory-policy", "noeviction"}, {"maxmemory", "1"}} {
 		requireNoError(t, admin.ConfigSet(t.Context(), set[0], set[1]).Err())
 	}
@@ -149,13 +149,13 @@ func TestOutOfMemory(t *testing.T) {
 	}
 	work.Wait()
 	time.Sleep(lease + lease/3)
-	unlock(t, lock(t, owner)) // once more
+	unlockLease(t, lockNow(t, owner)) // once more
 	for kind, l := range held {
 		if err := l.Err(); err != nil {
 			t.Errorf("%s: the lease was lost: %v", kind, err)
 			continue
 		}
-		unlock(t, l)
+		unlockLease(t, l)
 	}
 	for _, name := range names {
 		wantFree(t, admin, name)
@@ -210,7 +210,7 @@ func TestRightsTakenAway(t *testing.T) {
 	held := make(map[string]pair)
 	for kind, make := range kinds {
 		c, name := user.client(t), newName()
-		held[kind] = pair{name, lock(t, make(c, name, redislock.Options{TTL: time.Hour})), lock(t, make(c, newName(), redislock.Options{TTL: lease}))}
+		held[kind] = pair{name, lockNow(t, make(c, name, redislock.Options{TTL: time.Hour})), lockNow(t, make(c, newName(), redislock.Options{TTL: lease}))}
 	}
 	requireNoError(t, admin.Do(t.Context(), "ACL", "SETUSER", user.options.Username, "-@all").Err())
 	for kind, p := range held {
@@ -225,6 +225,6 @@ func TestRightsTakenAway(t *testing.T) {
 	}
 	requireNoError(t, admin.Do(t.Context(), "ACL", "SETUSER", user.options.Username, "+@all").Err())
 	for kind, p := range held {
-		eventually(t, kind+" is free", func() bool { return len(leftOf(t, admin, p.name)) == 0 })
+		waitUntil(t, kind+" is free", func() bool { return len(leftOf(t, admin, p.name)) == 0 })
 	}
 }

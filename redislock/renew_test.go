@@ -46,7 +46,7 @@ func silentLock(t *testing.T, at harness.Endpoint, open func(*redislock.Client, 
 	fillPool(t, p)
 	m := open(p.Client, newKey(), redislock.Options{Wait: 8 * time.Second})
 	p.link.silence()
-	l := lock(t, m)
+	l := lockNow(t, m)
 	// An owner sends one request at a time: one that ignores its context delays the second.
 	if _, counts := m.(*redislock.Reentrant); counts && !p.link.client.Options().ContextTimeoutEnabled {
 		if err := l.Unlock(t.Context()); !errors.Is(err, redislock.ErrUnanswered) {
@@ -54,7 +54,7 @@ func silentLock(t *testing.T, at harness.Endpoint, open func(*redislock.Client, 
 		}
 		return
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 }
 
 func silentPool(t *testing.T, at harness.Endpoint, lease time.Duration, tweak func(*redis.Options)) {
@@ -63,10 +63,10 @@ func silentPool(t *testing.T, at harness.Endpoint, lease time.Duration, tweak fu
 	}
 	p := newPeer(t, at, tweak)
 	fillPool(t, p)
-	l := lock(t, p.Mutex(newKey(), redislock.Options{TTL: lease}))
+	l := lockNow(t, p.Mutex(newKey(), redislock.Options{TTL: lease}))
 	p.link.silence()
-	renewed(t, l)
-	unlock(t, l) // probably by a dead connection
+	awaitRenewal(t, l)
+	unlockLease(t, l) // probably by a dead connection
 }
 
 func fillPool(t *testing.T, p *peer) {
@@ -81,7 +81,7 @@ func fillPool(t *testing.T, p *peer) {
 	}
 }
 
-func renewed(t *testing.T, l *redislock.Lease) {
+func awaitRenewal(t *testing.T, l *redislock.Lease) {
 	t.Helper()
 	for first, _ := l.Deadline(); ; time.Sleep(5 * time.Millisecond) {
 		if until, _ := l.Deadline(); until.After(first) {
@@ -96,24 +96,24 @@ func renewed(t *testing.T, l *redislock.Lease) {
 
 // silentGrant: the pooled connections are dead when the lock is handed over, with a short grant.
 func silentGrant(t *testing.T, at harness.Endpoint, tweak func(*redis.Options)) {
-	watch, h, p := dial(t, at), newPeer(t, at), newPeer(t, at, tweak)
+	watch, h, p := dialServer(t, at), newPeer(t, at), newPeer(t, at, tweak)
 	o, key := redislock.Options{HandoffTimeout: 2 * time.Second}, newKey()
-	held := lock(t, h.Mutex(key, o))
-	w := enqueue(t, watch, p.Mutex(key, o))
+	held := lockNow(t, h.Mutex(key, o))
+	w := enqueueWaiter(t, watch, p.Mutex(key, o))
 	p.link.silence()
-	unlock(t, held)
+	unlockLease(t, held)
 	l, _ := w.lease(t)
-	renewed(t, l)
-	unlock(t, l)
+	awaitRenewal(t, l)
+	unlockLease(t, l)
 }
 
 func renewalCost(t *testing.T, at harness.Endpoint) {
 	p := newPeer(t, at)
 	key := newKey()
-	l := lock(t, p.Mutex(key, redislock.Options{TTL: 6 * time.Second}))
+	l := lockNow(t, p.Mutex(key, redislock.Options{TTL: 6 * time.Second}))
 	before, dialled := p.counts(), p.link.dialled.Load()
 	for range 2 {
-		renewed(t, l)
+		awaitRenewal(t, l)
 	}
 	if cost := p.counts() - before; cost != 2 && cost != 3 { // the server may not have the script
 		t.Errorf("two renewals cost %d requests", cost)
@@ -121,7 +121,7 @@ func renewalCost(t *testing.T, at harness.Endpoint) {
 	if n := p.link.dialled.Load() - dialled; n > 0 {
 		t.Errorf("two renewals opened %d connections", n)
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 }
 
 const starvedLease = 3 * time.Second
@@ -150,7 +150,7 @@ func TestRenewalAlone(t *testing.T) {
 				s := newStarved(t, at)
 				test.take(t, s)
 				if n := s.renewed.Load(); test.anew { // one may be on its way
-					eventually(t, "the lease is renewed", func() bool { return s.renewed.Load() > n || s.l.Err() != nil })
+					waitUntil(t, "the lease is renewed", func() bool { return s.renewed.Load() > n || s.l.Err() != nil })
 				}
 				s.taken.Store(true)
 				for end := time.Now().Add(3 * starvedLease); time.Now().Before(end) && s.l.Err() == nil; {
@@ -229,15 +229,15 @@ func (s *starved) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
 
 func listenerSilent(t *testing.T, s *starved) {
 	watch, key := s.mail, newKey()
-	l := lock(t, s.Mutex(key, redislock.Options{}))
-	w := enqueue(t, watch, s.Mutex(key, redislock.Options{}))
+	l := lockNow(t, s.Mutex(key, redislock.Options{}))
+	w := enqueueWaiter(t, watch, s.Mutex(key, redislock.Options{}))
 	s.mail.silence()
 	t.Cleanup(func() { w.cancel(); l.Unlock(context.Background()) })
 }
 
 func releaseUnanswered(t *testing.T, s *starved) {
 	key := newKey()
-	l := lock(t, s.Mutex(key, redislock.Options{}))
+	l := lockNow(t, s.Mutex(key, redislock.Options{}))
 	s.mute.Store(&key)
 	go l.Unlock(context.Background())
 }
@@ -264,7 +264,7 @@ func dialsHang(t *testing.T, s *starved) {
 			}
 		}()
 	}
-	eventually(t, "the connections are being made", func() bool { return s.hung.Load() >= starvedPool })
+	waitUntil(t, "the connections are being made", func() bool { return s.hung.Load() >= starvedPool })
 }
 
 // TestMargin: a cut-off holder's deadline is before the next grant, by the margin and drift.
@@ -284,7 +284,7 @@ func TestMargin(t *testing.T) {
 					if testing.Short() && (i+j)%4 != 0 {
 						t.Skip("make test-all runs it")
 					}
-					margin(t, at, k, o)
+					checkMargin(t, at, k, o)
 				})
 				return nil
 			})
@@ -293,23 +293,23 @@ func TestMargin(t *testing.T) {
 	_ = all.Wait() // no error: the tests report it
 }
 
-func margin(t *testing.T, at harness.Endpoint, k lockKind, o redislock.Options) {
+func checkMargin(t *testing.T, at harness.Endpoint, k lockKind, o redislock.Options) {
 	want := o.Margin
 	if want == 0 {
 		want = min(redislock.DefaultMargin, o.TTL/10)
 	}
 	key := newKey()
 	holder := newPeer(t, at)
-	l := lock(t, k.make(holder.Client, key, o))
-	got := begun(t, k.make(newPeer(t, at).Client, key, o))
+	l := lockNow(t, k.make(holder.Client, key, o))
+	got := beginLock(t, k.make(newPeer(t, at).Client, key, o))
 	time.Sleep(o.TTL / 2) // it may have been renewed
 	holder.die()
 	until, _ := l.Deadline() // once Done has closed, it is no later than that
 	<-l.Done()
 	told := time.Now()
-	next := take(t, got)
+	next := takeLease(t, got)
 	came := time.Now()
-	unlock(t, next)
+	unlockLease(t, next)
 	t.Logf("the next one came %v after the deadline, %v after Done", came.Sub(until).Round(time.Millisecond), came.Sub(told).Round(time.Millisecond))
 	if gap := came.Sub(until); gap < want {
 		t.Errorf("the next one came %v after the deadline, want at least the margin of %v", gap, want)

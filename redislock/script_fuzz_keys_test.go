@@ -39,7 +39,7 @@ func FuzzKeyScripts(f *testing.F) {
 		f.Add(kind, []byte{2, 0, 2, 3, 4, 4, 4, 1, 3, 5, 4, 5})
 		f.Add(kind, []byte{0, 2, 2, 2, 8, 4, 9, 0, 12, 4, 2, 16, 16, 5, 4})
 	}
-	rdb := dial(f, at)
+	rdb := dialServer(f, at)
 	scripts := redislock.KeyScripts()
 	f.Fuzz(func(t *testing.T, kind byte, steps []byte) {
 		k := &keyFuzz{T: t, rdb: rdb, ctx: context.WithoutCancel(t.Context()), key: newKey(), lease: fuzzedGrant}
@@ -195,7 +195,7 @@ func (k *keyFuzz) check() {
 
 // TestLastMillisecond: a lock that is about to expire is not taken for one without an end.
 func TestLastMillisecond(t *testing.T) {
-	k := &keyFuzz{T: t, rdb: dial(t, runParallel(t)), ctx: t.Context()}
+	k := &keyFuzz{T: t, rdb: dialServer(t, runParallel(t)), ctx: t.Context()}
 	for kind, count := range map[string][]any{"pubsub": nil, "reentrant": {1}} {
 		k.key, k.scripts = newKey(), redislock.KeyScripts()[kind]
 		for owner := 0; owner < 20; {

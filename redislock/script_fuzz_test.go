@@ -65,7 +65,7 @@ func FuzzQueueScripts(f *testing.F) {
 			f.Add(kind, steps)
 		}
 	}
-	rdb := dial(f, at)
+	rdb := dialServer(f, at)
 	f.Fuzz(func(t *testing.T, kind byte, steps []byte) {
 		kind %= byte(len(fuzzedWaiters))
 		key := newKey()
@@ -216,7 +216,7 @@ func (q *queueFuzz) checkHolders() map[string]uint64 {
 		q.lives(q.keys[0], q.life)
 	}
 	if !q.several {
-		if w, text, held := strings.Cut(owner(q.T, q.rdb, q.keys[0]), " "); held {
+		if w, text, held := strings.Cut(ownerOf(q.T, q.rdb, q.keys[0]), " "); held {
 			var token uint64
 			fmt.Sscan(text, &token)
 			tokens[w] = token
@@ -312,7 +312,7 @@ func FuzzQueueRubbish(f *testing.F) {
 	f.Add("A:1 ", "A", "1e400", "\x00 1 1 1")
 	f.Add("", ":", "-1", "")
 	f.Add("A:1 12", "x:1", "999999999999999999999", "A:1 1 99999999999999999999 1")
-	rdb, scripts := dial(f, at), redislock.QueueScripts(false)
+	rdb, scripts := dialServer(f, at), redislock.QueueScripts(false)
 	f.Fuzz(func(t *testing.T, value, waiter, counter, notification string) {
 		ctx, key := context.WithoutCancel(t.Context()), newKey()
 		keys := []string{key, key + ":~queue", key + ":~token", key + ":~mail:"}

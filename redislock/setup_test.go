@@ -77,7 +77,7 @@ func (l *link) connect(ctx context.Context, network, addr string) (net.Conn, err
 	return c, nil
 }
 
-func dial(t testing.TB, at harness.Endpoint, tweak ...func(*redis.Options)) *link {
+func dialServer(t testing.TB, at harness.Endpoint, tweak ...func(*redis.Options)) *link {
 	t.Helper()
 	l := &link{conns: make(map[*lossy]bool)}
 	tweak = append(tweak, func(o *redis.Options) {
@@ -143,7 +143,7 @@ func (c *lossy) Read(p []byte) (int, error) {
 
 func newKey() string { return "locklab:{redislock-test-" + rand.Text() + "}" }
 
-func owner(t *testing.T, l *link, key string) string {
+func ownerOf(t *testing.T, l *link, key string) string {
 	t.Helper()
 	v, err := l.client.Get(context.WithoutCancel(t.Context()), key).Result()
 	if err != nil && err != redis.Nil {
@@ -152,7 +152,7 @@ func owner(t *testing.T, l *link, key string) string {
 	return v
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -229,10 +229,10 @@ func runAlone(t *testing.T, at harness.Endpoint, tests []serverTest) {
 func requireRequests(t *testing.T, c *link, m redislock.Lockable, want uint64) {
 	t.Helper()
 	const times = 20
-	unlock(t, lock(t, m)) // the server may not have the scripts yet
+	unlockLease(t, lockNow(t, m)) // the server may not have the scripts yet
 	before := c.Counts()
 	for range times {
-		unlock(t, lock(t, m))
+		unlockLease(t, lockNow(t, m))
 	}
 	if got := c.Counts().Sub(before); got != (harness.Counts{Requests: times * want}) {
 		t.Errorf("%T: %d acquisitions cost %+v, want %d requests each", m, times, got, want)

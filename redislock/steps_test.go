@@ -283,7 +283,7 @@ func TestStepsReject(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want an error with %q", c.name, err, c.want)
 		}
-		tr.see = dial(t, at).client
+		tr.see = dialServer(t, at).client
 		left, err := tr.left(t.Context())
 		if err == nil && len(left) > 0 {
 			err = tr.see.Del(t.Context(), left...).Err()

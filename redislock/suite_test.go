@@ -57,7 +57,7 @@ func newContenders(t testing.TB, at harness.Endpoint, n int) *contenders {
 	o := redislock.Options{TTL: time.Minute, HandoffTimeout: 20 * time.Second}
 	c, key := new(contenders), newKey()
 	for range n {
-		l := dial(t, at)
+		l := dialServer(t, at)
 		client := redislock.NewClient(l.client, redislock.ClientOptions{})
 		t.Cleanup(func() { client.Close() })
 		c.links, c.locks = append(c.links, l), append(c.locks, client.Mutex(key, o))

@@ -51,15 +51,15 @@ func TestSuspend(t *testing.T) {
 	for kind, make := range lockables() {
 		t.Run(kind, func(t *testing.T) {
 			for _, fixed := range []bool{false, true} {
-				s, name := newSleeper(t, dial(t, at)), newKey()
-				l := lock(t, make(s.Client, name, redislock.Options{TTL: time.Hour, DisableRenewal: fixed}))
+				s, name := newSleeper(t, dialServer(t, at)), newKey()
+				l := lockNow(t, make(s.Client, name, redislock.Options{TTL: time.Hour, DisableRenewal: fixed}))
 				s.suspend(30 * time.Minute)
 				if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) < 20*time.Minute || time.Until(until) > 30*time.Minute {
 					t.Errorf("after half of its time it ends in %v: %v", time.Until(until), l.Err())
 				}
 				s.suspend(30 * time.Minute)
 				requireExpired(t, l)
-				lost(t, l)
+				requireLost(t, l)
 			}
 			suspendPastMaxHold(t, at, kind)
 		})
@@ -71,8 +71,8 @@ func TestSuspend(t *testing.T) {
 
 func suspendPastMaxHold(t *testing.T, at harness.Endpoint, kind string) {
 	make := lockables()[kind]
-	s, name := newSleeper(t, dial(t, at)), newKey()
-	l := lock(t, make(s.Client, name, redislock.Options{TTL: time.Hour, MaxHold: time.Minute}))
+	s, name := newSleeper(t, dialServer(t, at)), newKey()
+	l := lockNow(t, make(s.Client, name, redislock.Options{TTL: time.Hour, MaxHold: time.Minute}))
 	s.suspend(2 * time.Minute)
 	requireExpired(t, l)
 	if err := l.Err(); err == nil || !strings.Contains(err.Error(), "MaxHold") {
@@ -81,12 +81,12 @@ func suspendPastMaxHold(t *testing.T, at harness.Endpoint, kind string) {
 	if kind == "RLocker" { // readers do not wait for one another
 		make = lockables()["RWMutex"]
 	}
-	unlock(t, lock(t, make(newClient(t, dial(t, at)), name, redislock.Options{})))
+	unlockLease(t, lockNow(t, make(newClient(t, dialServer(t, at)), name, redislock.Options{})))
 }
 
 // suspendBeforeAnswer: no lease begins that was over before its answer was read.
 func suspendBeforeAnswer(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
+	c := dialServer(t, at)
 	s, name := newSleeper(t, c), newKey()
 	first := &atomic.Bool{}
 	c.client.AddHook(afterScript(func() {
@@ -96,7 +96,7 @@ func suspendBeforeAnswer(t *testing.T, at harness.Endpoint) {
 	}))
 	for kind, make := range lockables() {
 		first.Store(false)
-		l := lock(t, make(s.Client, name, redislock.Options{TTL: time.Hour}))
+		l := lockNow(t, make(s.Client, name, redislock.Options{TTL: time.Hour}))
 		if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 {
 			t.Errorf("%s: Lock returned a lease that was over: until %v, %v", kind, time.Until(until), l.Err())
 		}
@@ -121,29 +121,29 @@ func afterScript(do func()) hook {
 
 // renewAfterSuspend: a lease that begins after a suspend is renewed in time.
 func renewAfterSuspend(t *testing.T, at harness.Endpoint) {
-	s := newSleeper(t, dial(t, at))
-	lock(t, s.Mutex(newKey(), redislock.Options{TTL: time.Hour}))
+	s := newSleeper(t, dialServer(t, at))
+	lockNow(t, s.Mutex(newKey(), redislock.Options{TTL: time.Hour}))
 	s.suspend(40 * time.Minute) // renewal is due in 20 minutes of Go's clock
-	l := lock(t, s.Mutex(newKey(), redislock.Options{TTL: 3 * time.Second}))
+	l := lockNow(t, s.Mutex(newKey(), redislock.Options{TTL: 3 * time.Second}))
 	first, _ := l.Deadline()
-	eventually(t, "a renewal", func() bool {
+	waitUntil(t, "a renewal", func() bool {
 		until, _ := l.Deadline()
 		return until.After(first) || l.Err() != nil
 	})
 	expectNoError(t, l.Err())
-	unlock(t, l)
+	unlockLease(t, l)
 }
 
 // suspendDuringRenewal: the answer to a renewal does not prolong a lease that Err has ended.
 func suspendDuringRenewal(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at)
+	c := dialServer(t, at)
 	s, key := newSleeper(t, c), newKey()
-	l := lock(t, s.Mutex(key, redislock.Options{TTL: 1500 * time.Millisecond}))
+	l := lockNow(t, s.Mutex(key, redislock.Options{TTL: 1500 * time.Millisecond}))
 	c.client.AddHook(afterScript(sync.OnceFunc(func() {
 		s.suspend(1200 * time.Millisecond) // past its deadline, but not past the new one
 		requireExpired(t, l)
 	})))
-	eventually(t, "the lock is free", func() bool { return owner(t, c, key) == "" })
+	waitUntil(t, "the lock is free", func() bool { return ownerOf(t, c, key) == "" })
 }
 
 func redlockSuspended(t *testing.T, s *trio) {
@@ -156,7 +156,7 @@ func redlockSuspended(t *testing.T, s *trio) {
 	}
 	const ttl = 10 * time.Minute
 	slices.Reverse(clients)
-	l := lock(t, redislock.NewRedlock(clients, s.key, redislock.RedlockOptions{PollOptions: redislock.PollOptions{Options: redislock.Options{TTL: ttl}}}))
+	l := lockNow(t, redislock.NewRedlock(clients, s.key, redislock.RedlockOptions{PollOptions: redislock.PollOptions{Options: redislock.Options{TTL: ttl}}}))
 	if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) < ttl/2 || time.Until(until) > ttl {
 		t.Errorf("a lease of %v ends in %v: %v", ttl, time.Until(until), l.Err())
 	}
@@ -170,11 +170,11 @@ func redlockSuspended(t *testing.T, s *trio) {
 // TestCohortAsksFirst: a row continues only if the server has confirmed the lock lately.
 func TestCohortAsksFirst(t *testing.T) {
 	at := runParallel(t)
-	c := dial(t, at)
+	c := dialServer(t, at)
 	s := newSleeper(t, c)
 	for _, fixed := range []bool{false, true} {
 		m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Minute, DisableRenewal: fixed}})
-		l := lock(t, m)
+		l := lockNow(t, m)
 		if !redislock.CohortMayHandOver(m, l) {
 			t.Error("it does not hand over what the server has just given it")
 		}
@@ -182,48 +182,48 @@ func TestCohortAsksFirst(t *testing.T) {
 		if got := redislock.CohortMayHandOver(m, l); got == fixed {
 			t.Errorf("the server has confirmed it two grant timeouts ago, renewal disabled: %v, handed over: %v", fixed, got)
 		}
-		unlock(t, l)
+		unlockLease(t, l)
 	}
 	short := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Hour, DisableRenewal: true}})
-	late := lock(t, short)
+	late := lockNow(t, short)
 	s.suspend(40 * time.Minute)
 	if redislock.CohortMayHandOver(short, late) {
 		t.Error("it hands over a lease that is nearly over")
 	}
-	unlock(t, late)
+	unlockLease(t, late)
 	m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Minute}})
-	l := lock(t, m)
+	l := lockNow(t, m)
 	s.suspend(2 * time.Minute)
 	c.redirect("-")
 	if redislock.CohortMayHandOver(m, l) {
 		t.Error("it hands over what the server has not confirmed")
 	}
 	c.redirect("")
-	unlock(t, l)
+	unlockLease(t, l)
 }
 
 // TestServerClockFromRequest: the server's clock belongs to the request's time.
 func TestServerClockFromRequest(t *testing.T) {
 	at := runParallel(t)
 	key := newKey()
-	l := lock(t, newClient(t, dial(t, at)).Mutex(key, redislock.Options{}))
-	c := dial(t, at)
+	l := lockNow(t, newClient(t, dialServer(t, at)).Mutex(key, redislock.Options{}))
+	c := dialServer(t, at)
 	var answered atomic.Int64 // when the first answer came
 	c.client.AddHook(afterScript(func() { answered.CompareAndSwap(0, time.Now().UnixNano()); time.Sleep(time.Millisecond) }))
 	m := newClient(t, c).Mutex(key, redislock.Options{})
-	next := begun(t, m)
-	eventually(t, "the server's clock is known", func() bool { return !redislock.HeardServerAt(m).IsZero() })
+	next := beginLock(t, m)
+	waitUntil(t, "the server's clock is known", func() bool { return !redislock.HeardServerAt(m).IsZero() })
 	if late := redislock.HeardServerAt(m).UnixNano() - answered.Load(); late > 0 {
 		t.Errorf("counted from %v after the answer", time.Duration(late))
 	}
-	unlock(t, l)
-	unlock(t, take(t, next))
+	unlockLease(t, l)
+	unlockLease(t, takeLease(t, next))
 }
 
 // TestStopped: a process that was stopped for longer than its lease gets another one.
 func TestStopped(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	for name, stop := range redislock.Stopped {
-		t.Run(name, func(t *testing.T) { stop(t, newClient(t, dial(t, at))) })
+		t.Run(name, func(t *testing.T) { stop(t, newClient(t, dialServer(t, at))) })
 	}
 }

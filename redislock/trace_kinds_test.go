@@ -104,7 +104,7 @@ func TestTraceOfEachKind(t *testing.T) {
 	var all sync.WaitGroup
 	defer all.Wait()
 	for name, want := range traces {
-		s := traceScene{at, kinds[name], newClient(t, dial(t, at)), newClient(t, dial(t, at)), dial(t, at)}
+		s := traceScene{at, kinds[name], newClient(t, dialServer(t, at)), newClient(t, dialServer(t, at)), dialServer(t, at)}
 		for _, scene := range []struct {
 			name, want string
 			play       func(*testing.T, *heard)
@@ -152,14 +152,14 @@ func (s traceScene) alone(t *testing.T, h *heard) {
 			t.Error("the client's Trace is called before the context's")
 		}
 	}
-	c := redislock.NewClient(dial(t, s.at).client, redislock.ClientOptions{Trace: trace})
+	c := redislock.NewClient(dialServer(t, s.at).client, redislock.ClientOptions{Trace: trace})
 	defer c.Close()
-	l := lock(t, traced{s.kind(c, newKey(), redislock.Options{TTL: time.Second}), h.trace()})
-	eventually(t, "it is renewed", func() bool { return len(h.renewed()) > 0 || l.Err() != nil })
+	l := lockNow(t, traced{s.kind(c, newKey(), redislock.Options{TTL: time.Second}), h.trace()})
+	waitUntil(t, "it is renewed", func() bool { return len(h.renewed()) > 0 || l.Err() != nil })
 	if e := h.renewed(); len(e) > 0 && (e[0].Token != l.Token() || !e[0].Until.After(time.Now())) {
 		t.Errorf("with token %d it is renewed: %+v", l.Token(), e[0])
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 	if got := ofClient.String(); got != "Sent Answered Granted Renewed Released" {
 		t.Errorf("the client's Trace reports %q", got)
 	}
@@ -167,35 +167,35 @@ func (s traceScene) alone(t *testing.T, h *heard) {
 
 func (s traceScene) wait(t *testing.T, h *heard) {
 	key := newKey()
-	first := lock(t, s.kind(s.a, key, redislock.Options{}))
+	first := lockNow(t, s.kind(s.a, key, redislock.Options{}))
 	time.AfterFunc(100*time.Millisecond, func() { first.Unlock(t.Context()) })
-	unlock(t, lock(t, traced{s.kind(s.b, key, calm), h.trace()}))
+	unlockLease(t, lockNow(t, traced{s.kind(s.b, key, calm), h.trace()}))
 }
 
 func (s traceScene) failed(t *testing.T, h *heard) {
 	key := newKey()
-	first := lock(t, s.kind(s.a, key, redislock.Options{}))
+	first := lockNow(t, s.kind(s.a, key, redislock.Options{}))
 	if _, err := s.kind(s.b, key, redislock.Options{Wait: time.Second}).Lock(redislock.WithTrace(t.Context(), h.trace())); err == nil {
 		t.Error("two have it")
 	}
-	unlock(t, first)
+	unlockLease(t, first)
 }
 
 func (s traceScene) lost(t *testing.T, h *heard) {
 	key := newKey()
-	l := lock(t, traced{s.kind(s.a, key, redislock.Options{TTL: 2 * time.Second}), h.trace()}) // an attempt of Redlock has a fraction of it
+	l := lockNow(t, traced{s.kind(s.a, key, redislock.Options{TTL: 2 * time.Second}), h.trace()}) // an attempt of Redlock has a fraction of it
 	requireNoError(t, s.watch.client.Del(t.Context(), key).Err())
 	thief, err := s.kind(s.b, key, redislock.Options{}).(tryLocker).TryLock(t.Context())
 	requireNoError(t, err)
 	requireDone(t, l)
-	unlock(t, thief)
+	unlockLease(t, thief)
 }
 
 // TestTraceOfSeveral: the renewals of a joint lease are reported once, with its token.
 func TestTraceOfSeveral(t *testing.T) {
 	const lease = 1200 * time.Millisecond
 	at := runParallel(t)
-	c := newClient(t, dial(t, at))
+	c := newClient(t, dialServer(t, at))
 	o := redislock.Options{TTL: lease}
 	multi := c.Multi([]string{newKey(), newKey(), newKey()}, o)
 	cohort := c.Cohort(newKey(), redislock.CohortOptions{Options: o})
@@ -248,7 +248,7 @@ func TestRenewalFailed(t *testing.T) {
 		for kind, lock := range kinds {
 			t.Run(test.name+"/"+kind, func(t *testing.T) {
 				t.Parallel()
-				l := dial(t, at)
+				l := dialServer(t, at)
 				failed, lost := make(chan locks.RenewalFailedInfo, 100), make(chan locks.LostInfo, 1)
 				c := redislock.NewClient(l.client, redislock.ClientOptions{Trace: &redislock.Trace{
 					RenewalFailed: func(e locks.RenewalFailedInfo) { failed <- e },

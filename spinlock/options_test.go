@@ -58,14 +58,14 @@ func TestOtherMistakes(t *testing.T) {
 	locktest.RequirePanic(t, "NewWaitingArray", "locklab: 0 slots", func() { spinlock.NewWaitingArray(0) })
 
 	const often = `locklab: unknown wait policy "often"`
-	locktest.RequirePanic(t, "TAS", often, func() { twice(&spinlock.TAS{Wait: "often"}) })
-	locktest.RequirePanic(t, "ExchangeTAS", often, func() { twice(&spinlock.ExchangeTAS{Wait: "often"}) })
-	locktest.RequirePanic(t, "TTAS", often, func() { twice(&spinlock.TTAS{Wait: "often"}) })
-	locktest.RequirePanic(t, "Backoff", often, func() { twice(&spinlock.Backoff{Wait: "often"}) })
-	locktest.RequirePanic(t, "Ticket", often, func() { twice(&spinlock.Ticket{Wait: "often"}) })
+	locktest.RequirePanic(t, "TAS", often, func() { lockTwice(&spinlock.TAS{Wait: "often"}) })
+	locktest.RequirePanic(t, "ExchangeTAS", often, func() { lockTwice(&spinlock.ExchangeTAS{Wait: "often"}) })
+	locktest.RequirePanic(t, "TTAS", often, func() { lockTwice(&spinlock.TTAS{Wait: "often"}) })
+	locktest.RequirePanic(t, "Backoff", often, func() { lockTwice(&spinlock.Backoff{Wait: "often"}) })
+	locktest.RequirePanic(t, "Ticket", often, func() { lockTwice(&spinlock.Ticket{Wait: "often"}) })
 }
 
-func twice(mu interface{ Lock() }) {
+func lockTwice(mu interface{ Lock() }) {
 	mu.Lock()
 	mu.Lock()
 }

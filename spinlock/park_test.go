@@ -20,7 +20,7 @@ var sleepers = map[string]int{
 	"hemlock": 0, "reciprocating": 0, "malthusian": 0, "cohort": 1, "fissile": 1,
 }
 
-func asleep() (n int) {
+func countSleepers() (n int) {
 	buf := make([]byte, 1<<20)
 	for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
 		head, frames, _ := strings.Cut(g, "\n")
@@ -31,7 +31,7 @@ func asleep() (n int) {
 	return n
 }
 
-func eventually(cond func() bool) bool {
+func waitUntil(cond func() bool) bool {
 	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(100 * time.Microsecond) {
 		if time.Now().After(end) {
 			return false
@@ -78,8 +78,8 @@ func sleepAndWake(t *testing.T, l harness.Local, workers, want int) {
 	if want == 0 {
 		time.Sleep(2 * time.Millisecond) // long enough to fall asleep by mistake
 	}
-	if !eventually(func() bool { return asleep() == want }) {
-		t.Errorf("%d of %d waiters sleep, want %d", asleep(), workers-1, want)
+	if !waitUntil(func() bool { return countSleepers() == want }) {
+		t.Errorf("%d of %d waiters sleep, want %d", countSleepers(), workers-1, want)
 	}
 	first.Unlock()
 	wg.Wait()
@@ -104,7 +104,7 @@ func TestNoLostWakeUp(t *testing.T) {
 		for _, workers := range []int{2, 3, 5} {
 			for pin, times := range map[harness.Pin]int{harness.PinNone: 3000, harness.PinThread: 50} {
 				s := harness.Setup{Workers: workers, Wait: harness.WaitPark, Pin: pin}
-				if err := stress(lock(s), s, times); err != nil {
+				if err := stressLock(lock(s), s, times); err != nil {
 					t.Fatalf("%s, %d workers, pin=%s: %v", name, workers, pin, err)
 				}
 			}
@@ -130,7 +130,7 @@ func TestSharedSpace(t *testing.T) {
 		var wg sync.WaitGroup
 		for _, l := range pair {
 			wg.Go(func() {
-				if err := stress(l, s, 2000); err != nil {
+				if err := stressLock(l, s, 2000); err != nil {
 					t.Errorf("%s: %v", name, err)
 				}
 			})
@@ -139,14 +139,14 @@ func TestSharedSpace(t *testing.T) {
 	}
 }
 
-// stress lets each worker take a lock that many times. If this does not end, it returns
+// stressLock lets each worker take a lock that many times. If this does not end, it returns
 // an error with the state of each worker; otherwise it checks the number of acquisitions.
-func stress(l harness.Local, s harness.Setup, times int) error {
+func stressLock(l harness.Local, s harness.Setup, times int) error {
 	done := make(chan struct{})
 	n := 0
 	go func() {
 		defer close(done)
-		acquire(l, s.Workers, s.Pin, times, func() {
+		acquireOften(l, s.Workers, s.Pin, times, func() {
 			if n++; n%7 == 0 {
 				runtime.Gosched() // let the others queue up
 			}

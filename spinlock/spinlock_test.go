@@ -37,8 +37,8 @@ type tryLocker interface {
 	TryLock() bool
 }
 
-// acquire lets each worker call visit under the lock that many times.
-func acquire(l harness.Local, workers int, pin harness.Pin, times int, visit func()) {
+// acquireOften lets each worker call visit under the lock that many times.
+func acquireOften(l harness.Local, workers int, pin harness.Pin, times int, visit func()) {
 	var wg sync.WaitGroup
 	for i := range workers {
 		wg.Go(func() {

@@ -263,7 +263,7 @@ func TestHapaxMeets(t *testing.T) {
 			for range rand.Uint32N(3000) { // the other side takes as long to see that it may begin
 			}
 			holder.Unlock()
-			if err := reaches(&done, round); err != nil {
+			if err := awaitValue(&done, round); err != nil {
 				t.Fatalf("wait=%s: %v: an arrival in round %d is not let in", wait, err, round)
 			}
 		}
@@ -271,7 +271,7 @@ func TestHapaxMeets(t *testing.T) {
 	}
 }
 
-func reaches(word *atomics.Uint32, value uint32) error {
+func awaitValue(word *atomics.Uint32, value uint32) error {
 	for spins, start := 0, time.Now(); word.Load() != value; spins++ {
 		if spins < 1000 {
 			continue

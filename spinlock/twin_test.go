@@ -119,18 +119,18 @@ func BenchmarkTwin(b *testing.B) {
 	for _, c := range contests {
 		for workers := 1; workers <= min(2, len(cpus)); workers++ {
 			b.Run(fmt.Sprintf("lock=%s/workers=%d", c.name, workers), func(b *testing.B) {
-				compete(b, c.name, twin.Locks, c.rival, cpus[:workers])
+				compareTwins(b, c.name, twin.Locks, c.rival, cpus[:workers])
 			})
 		}
 		if c.ck != "" {
 			b.Run(fmt.Sprintf("lock=%s/against=%s", c.name, c.ck), func(b *testing.B) {
-				compete(b, c.name, twin.ConcurrencyKit, c.ck, cpus[:1])
+				compareTwins(b, c.name, twin.ConcurrencyKit, c.ck, cpus[:1])
 			})
 		}
 	}
 }
 
-func compete(b *testing.B, name string, p *twin.Program, rival string, cpus []int) {
+func compareTwins(b *testing.B, name string, p *twin.Program, rival string, cpus []int) {
 	const (
 		block = 5 * time.Millisecond
 		least = 21 // rounds

@@ -28,12 +28,12 @@ func TestCohort(t *testing.T) {
 
 func inLine(t *testing.T, ctx context.Context, k *zklock.Cohort, n int) <-chan result {
 	t.Helper()
-	got := begins(ctx, k.Lock)
-	eventually(t, "the line has the right length", func() bool { return k.Line() == n })
+	got := beginLock(ctx, k.Lock)
+	waitUntil(t, "the line has the right length", func() bool { return k.Line() == n })
 	return got
 }
 
-func lines(t *testing.T, k *zklock.Cohort, n int) (waiters []<-chan result) {
+func queueLines(t *testing.T, k *zklock.Cohort, n int) (waiters []<-chan result) {
 	t.Helper()
 	for i := range n {
 		waiters = append(waiters, inLine(t, t.Context(), k, i+1))
@@ -44,23 +44,23 @@ func lines(t *testing.T, k *zklock.Cohort, n int) (waiters []<-chan result) {
 // tryGivenUp: a Lock after a TryLock that was given up waits until the servers have answered it.
 func tryGivenUp(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
-	k := dial(t, p.at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
+	k := dialServer(t, p.at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
 	p.Partition(true)
-	expectError(t, lockError(within(t, 50*time.Millisecond), k.TryLock), context.DeadlineExceeded)
+	expectError(t, lockError(contextWithin(t, 50*time.Millisecond), k.TryLock), context.DeadlineExceeded)
 	s := newTimeline()
-	got := begins(zklock.WithTrace(t.Context(), s.trace()), k.Lock)
+	got := beginLock(zklock.WithTrace(t.Context(), s.trace()), k.Lock)
 	<-s.queued // it waits for the answer
 	p.Partition(false)
-	unlock(t, awaitLease(t, got))
+	unlockLease(t, awaitLease(t, got))
 }
 
 func handoversAreFree(t *testing.T, at harness.Endpoint) {
-	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
+	see, c := dialRaw(t, at), dialServer(t, at, zklock.ClientOptions{})
 	k := c.Cohort(newPath(), zklock.CohortOptions{Handovers: 3})
-	unlock(t, acquire(t, k.Lock)) // makes the parents
-	got := cost(func() {
-		held := acquire(t, k.Lock)
-		handOver(t, held, lines(t, k, 7)...)
+	unlockLease(t, acquireLock(t, k.Lock)) // makes the parents
+	got := countCost(func() {
+		held := acquireLock(t, k.Lock)
+		handOver(t, held, queueLines(t, k, 7)...)
 	}, c)
 	expectEqual(t, "8 holders on 2 tickets cost", got, harness.Counts{Requests: 2 * 3})
 	awaitQueue(t, see, k.Path(), 0)
@@ -71,11 +71,11 @@ func othersNotStarved(t *testing.T, at harness.Endpoint) {
 	for _, o := range []zklock.CohortOptions{
 		{Handovers: -1}, {Handovers: -1, LocalFirst: true}, {Handovers: 2}, {Handovers: 2, LocalFirst: true},
 	} {
-		see := raw(t, at)
-		busy := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), o)
-		other := dial(t, at, zklock.ClientOptions{}).Cohort(busy.Path(), o)
-		held := acquire(t, busy.Lock)
-		waiters := lines(t, busy, 6)
+		see := dialRaw(t, at)
+		busy := dialServer(t, at, zklock.ClientOptions{}).Cohort(newPath(), o)
+		other := dialServer(t, at, zklock.ClientOptions{}).Cohort(busy.Path(), o)
+		held := acquireLock(t, busy.Lock)
+		waiters := queueLines(t, busy, 6)
 		first := inLine(t, t.Context(), other, 1)
 		awaitQueue(t, see, busy.Path(), 2)
 		n := max(0, o.Handovers)
@@ -86,9 +86,9 @@ func othersNotStarved(t *testing.T, at harness.Endpoint) {
 
 // waitersGiveUp: a client's ticket keeps its place while a goroutine waits, and goes with the last.
 func waitersGiveUp(t *testing.T, at harness.Endpoint) {
-	see, head := raw(t, at), newMutex(t, at, newPath())
-	k := dial(t, at, zklock.ClientOptions{}).Cohort(head.Path(), zklock.CohortOptions{})
-	held := lock(t, head)
+	see, head := dialRaw(t, at), newMutex(t, at, newPath())
+	k := dialServer(t, at, zklock.ClientOptions{}).Cohort(head.Path(), zklock.CohortOptions{})
+	held := lockNow(t, head)
 	for range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
 		last, cancelLast := context.WithCancel(t.Context())
@@ -97,7 +97,7 @@ func waitersGiveUp(t *testing.T, at harness.Endpoint) {
 		cancel()
 		expectError(t, (<-waiters[0]).err, context.Canceled)
 		expectWaiting(t, waiters[1])
-		if after := queue(t, see, k.Path()); !slices.Equal(before, after) {
+		if after := listQueue(t, see, k.Path()); !slices.Equal(before, after) {
 			t.Errorf("the queue is %q, was %q", after, before)
 		}
 		cancelLast()
@@ -111,9 +111,9 @@ func waitersGiveUp(t *testing.T, at harness.Endpoint) {
 }
 
 func tryCohort(t *testing.T, at harness.Endpoint) {
-	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
+	see, c := dialRaw(t, at), dialServer(t, at, zklock.ClientOptions{})
 	k := c.Cohort(newPath(), zklock.CohortOptions{})
-	other := dial(t, at, zklock.ClientOptions{}).Cohort(k.Path(), zklock.CohortOptions{})
+	other := dialServer(t, at, zklock.ClientOptions{}).Cohort(k.Path(), zklock.CohortOptions{})
 	held, err := k.TryLock(t.Context())
 	requireNoError(t, err)
 	before := counts(c)
@@ -122,15 +122,15 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 	}
 	expectEqual(t, "TryLock behind one's own client costs", counts(c).Sub(before), harness.Counts{})
 	handOver(t, held, inLine(t, t.Context(), k, 1)) // TryLock took it
-	expectError(t, lockError(within(t, 0), k.TryLock), context.DeadlineExceeded)
-	held = acquire(t, other.Lock) // the refused one has left nothing
-	unlock(t, held)
+	expectError(t, lockError(contextWithin(t, 0), k.TryLock), context.DeadlineExceeded)
+	held = acquireLock(t, other.Lock) // the refused one has left nothing
+	unlockLease(t, held)
 	awaitQueue(t, see, k.Path(), 0)
 }
 
 // handsOverAfterExpiry: a ticket of an expired session cannot be handed on.
 func handsOverAfterExpiry(t *testing.T, at harness.Endpoint) {
-	k := dial(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
+	k := dialServer(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
 	if handed, err := zklock.HandOverAfterExpiry(k); handed || err != nil {
 		t.Errorf("a ticket of an expired session is handed on: %t, %v", handed, err)
 	}
@@ -138,10 +138,10 @@ func handsOverAfterExpiry(t *testing.T, at harness.Endpoint) {
 
 // cohortSuspects: a holder that may have lost the lock blocks its client until Unlock.
 func cohortSuspects(t *testing.T, at harness.Endpoint) {
-	p, see := newProxy(t, at), raw(t, at)
+	p, see := newProxy(t, at), dialRaw(t, at)
 	o := zklock.ClientOptions{SessionTimeout: 6 * time.Second, Margin: 2 * time.Second}
-	k := dial(t, p.at, o).Cohort(newPath(), zklock.CohortOptions{})
-	held := acquire(t, k.Lock)
+	k := dialServer(t, p.at, o).Cohort(newPath(), zklock.CohortOptions{})
+	held := acquireLock(t, k.Lock)
 	next := inLine(t, t.Context(), k, 1)
 	p.Partition(true)
 	<-held.Done()
@@ -152,13 +152,13 @@ func cohortSuspects(t *testing.T, at harness.Endpoint) {
 	expectLost(t, held)
 	l := awaitLease(t, next)
 	expectRisingTokens(t, held, l)
-	unlock(t, l)
+	unlockLease(t, l)
 	awaitQueue(t, see, k.Path(), 0)
 }
 
 // leasesComplete: Shutdown can give back every lease that it finds, also during a handover.
 func leasesComplete(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
+	c := dialServer(t, at, zklock.ClientOptions{})
 	k := c.Cohort(newPath(), zklock.CohortOptions{})
 	var begun atomic.Int32
 	var done sync.WaitGroup
@@ -166,7 +166,7 @@ func leasesComplete(t *testing.T, at harness.Endpoint) {
 	for range 3 {
 		done.Go(func() {
 			for begun.Add(1) < 1000 {
-				unlock(t, acquire(t, k.Lock))
+				unlockLease(t, acquireLock(t, k.Lock))
 			}
 		})
 	}
@@ -179,7 +179,7 @@ func leasesComplete(t *testing.T, at harness.Endpoint) {
 
 func cohortStorm(t *testing.T, at harness.Endpoint) {
 	options := []zklock.CohortOptions{{Handovers: -1}, {Handovers: 2, LocalFirst: true}, {}, {}}
-	s := &stage{at: at, see: raw(t, at), path: newPath()}
+	s := &stage{at: at, see: dialRaw(t, at), path: newPath()}
 	disturbClients(t, s, func(c *zklock.Client, i int) []taker {
 		k := c.Cohort(s.path, options[i])
 		return []taker{k.Lock, k.Lock, k.Lock}

@@ -51,17 +51,17 @@ func listContenders(t *testing.T, at harness.Endpoint) {
 			tests = append(tests, serverTest{k.name, func(t *testing.T, at harness.Endpoint) { listContendersOf(t, at, k) }})
 		}
 	}
-	together(t, at, append(tests, serverTest{"readers", listReaders}))
+	runTogether(t, at, append(tests, serverTest{"readers", listReaders}))
 }
 
 func listContendersOf(t *testing.T, at harness.Endpoint, k kind) {
-	path, anonymous := newPath(), dial(t, at, zklock.ClientOptions{})
+	path, anonymous := newPath(), dialServer(t, at, zklock.ClientOptions{})
 	open := func(c *zklock.Client) lister { return k.open(c, path, 2, zklock.Options{}).(lister) }
-	m, see, last := open(dial(t, at, zklock.ClientOptions{Name: "a b"})), open(anonymous), open(dial(t, at, zklock.ClientOptions{Name: "last"}))
+	m, see, last := open(dialServer(t, at, zklock.ClientOptions{Name: "a b"})), open(anonymous), open(dialServer(t, at, zklock.ClientOptions{Name: "last"}))
 	requireContenders(t, see, nil, nil)
-	held, names := []*zklock.Lease{acquire(t, m.Lock)}, []string{"a b"}
+	held, names := []*zklock.Lease{acquireLock(t, m.Lock)}, []string{"a b"}
 	if k.counts { // it has two permits
-		held, names = append(held, acquire(t, m.Lock)), append(names, "a b")
+		held, names = append(held, acquireLock(t, m.Lock)), append(names, "a b")
 	}
 	requireContenders(t, see, names, nil)
 	one, err := see.Holders(t.Context())
@@ -69,16 +69,16 @@ func listContendersOf(t *testing.T, at harness.Endpoint, k kind) {
 	if err != nil || time.Since(one[0].Since).Abs() > time.Minute || hasToken && one[0].Token != held[0].Token() {
 		t.Errorf("Holders = %+v, %v, want token %d", one, err, held[0].Token())
 	}
-	next := behind(t.Context(), see.Lock)
-	eventually(t, "it waits", func() bool { return len(namesOf(t, m.Waiters)) == 1 })
-	behindIt := behind(t.Context(), last.Lock)
-	eventually(t, "both wait", func() bool { return len(namesOf(t, m.Waiters)) == 2 })
+	next := lockBehind(t.Context(), see.Lock)
+	waitUntil(t, "it waits", func() bool { return len(namesOf(t, m.Waiters)) == 1 })
+	behindIt := lockBehind(t.Context(), last.Lock)
+	waitUntil(t, "both wait", func() bool { return len(namesOf(t, m.Waiters)) == 2 })
 	requireContenders(t, m, names, []string{sessionName(anonymous), "last"})
 	for _, l := range held {
-		unlock(t, l)
+		unlockLease(t, l)
 	}
-	unlock(t, awaitLease(t, next))
-	unlock(t, awaitLease(t, behindIt))
+	unlockLease(t, awaitLease(t, next))
+	unlockLease(t, awaitLease(t, behindIt))
 	requireContenders(t, see, nil, nil)
 }
 
@@ -87,24 +87,24 @@ func sessionName(c *zklock.Client) string {
 }
 
 func listReaders(t *testing.T, at harness.Endpoint) {
-	m, b := dial(t, at, zklock.ClientOptions{Name: "a b"}).RWMutex(newPath(), zklock.Options{}), dial(t, at, zklock.ClientOptions{})
+	m, b := dialServer(t, at, zklock.ClientOptions{Name: "a b"}).RWMutex(newPath(), zklock.Options{}), dialServer(t, at, zklock.ClientOptions{})
 	o := m.Owner()
-	w := acquire(t, o.Lock)
-	r := acquire(t, o.RLock)
+	w := acquireLock(t, o.Lock)
+	r := acquireLock(t, o.RLock)
 	requireContenders(t, m, []string{"a b", "a b"}, nil)
-	unlock(t, w)
-	shared := acquire(t, b.RWMutex(m.Path(), zklock.Options{}).RLock)
-	writes := behind(t.Context(), m.Lock)
-	eventually(t, "it waits", func() bool { return len(namesOf(t, m.Waiters)) == 1 })
+	unlockLease(t, w)
+	shared := acquireLock(t, b.RWMutex(m.Path(), zklock.Options{}).RLock)
+	writes := lockBehind(t.Context(), m.Lock)
+	waitUntil(t, "it waits", func() bool { return len(namesOf(t, m.Waiters)) == 1 })
 	requireContenders(t, m, []string{"a b", sessionName(b)}, []string{"a b"})
-	unlock(t, r)
+	unlockLease(t, r)
 	handOver(t, shared, writes)
 }
 
 func listForeigners(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	m := dial(t, at, zklock.ClientOptions{Name: "ours"}).Mutex(path, zklock.Options{})
-	held := lock(t, m)
+	see, path := dialRaw(t, at), newPath()
+	m := dialServer(t, at, zklock.ClientOptions{Name: "ours"}).Mutex(path, zklock.Options{})
+	held := lockNow(t, m)
 	for _, name := range []string{"lock-", "_c_4cdd4bd0-1c5e-4b4a-9c3c-0e2f6f1d7a55-lock-"} {
 		createNode(t, see, path+"/"+name, []byte("192.0.2.7"), zk.FlagEphemeralSequential)
 	}
@@ -112,27 +112,27 @@ func listForeigners(t *testing.T, at harness.Endpoint) {
 	see.Create(path+"/config", nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll)) // not a ticket
 	unreadable := fmt.Sprintf("session %#x", uint64(see.SessionID()))
 	requireContenders(t, m, []string{"ours"}, []string{"192.0.2.7", "192.0.2.7", unreadable})
-	unlock(t, held)
+	unlockLease(t, held)
 	requireContenders(t, m, []string{"192.0.2.7"}, []string{"192.0.2.7", unreadable})
 }
 
-func write(see *wirezk.Conn, path string, ops []any) error {
+func writeOps(see *wirezk.Conn, path string, ops []any) error {
 	_, err := see.Multi(append(ops, &zk.SetDataRequest{Path: path, Version: -1})...)
 	return err
 }
 
 func requireStale(t *testing.T, see *wirezk.Conn, path string, ops []any) {
 	t.Helper()
-	if err := write(see, path, ops); !errors.Is(err, zk.ErrNoNode) && !errors.Is(err, zk.ErrBadVersion) {
+	if err := writeOps(see, path, ops); !errors.Is(err, zk.ErrNoNode) && !errors.Is(err, zk.ErrBadVersion) {
 		t.Errorf("a write by a lease that is over = %v", err)
 	}
 }
 
 // checkedByUser: another connection's transaction succeeds only while the lock is held.
 func checkedByUser(t *testing.T, at harness.Endpoint) {
-	see, state := raw(t, at), newPath()
-	unlock(t, lock(t, newMutex(t, at, state))) // makes the node
-	c, path, o := dial(t, at, zklock.ClientOptions{}), newPath(), zklock.Options{Checkable: true}
+	see, state := dialRaw(t, at), newPath()
+	unlockLease(t, lockNow(t, newMutex(t, at, state))) // makes the node
+	c, path, o := dialServer(t, at, zklock.ClientOptions{}), newPath(), zklock.Options{Checkable: true}
 	for i, k := range []struct {
 		lock   zklock.Lockable
 		checks int // 0: no checks
@@ -152,7 +152,7 @@ func checkedByUser(t *testing.T, at harness.Endpoint) {
 		{c.Cohort(path, zklock.CohortOptions{Handovers: -1}), 1},
 	} {
 		name := fmt.Sprintf("%d, %T", i, k.lock)
-		l := acquire(t, k.lock.Lock)
+		l := acquireLock(t, k.lock.Lock)
 		ops, err := l.IsOwner()
 		if len(ops) != k.checks || errors.Is(err, zklock.ErrNoCheck) != (k.checks == 0) {
 			t.Errorf("%s: IsOwner = %d operations, %v, want %d", name, len(ops), err, k.checks)
@@ -162,10 +162,10 @@ func checkedByUser(t *testing.T, at harness.Endpoint) {
 				setData(t, see, check.Path, revoke)
 			}
 		}
-		if err := write(see, state, ops); err != nil {
+		if err := writeOps(see, state, ops); err != nil {
 			t.Errorf("%s: a write while it is held = %v", name, err)
 		}
-		unlock(t, l)
+		unlockLease(t, l)
 		if k.checks > 0 {
 			requireStale(t, see, state, ops)
 		}
@@ -174,13 +174,13 @@ func checkedByUser(t *testing.T, at harness.Endpoint) {
 
 // checkedAfterRemake: a lost lease does not pass by another ticket with its number.
 func checkedAfterRemake(t *testing.T, at harness.Endpoint) {
-	see, path, o := raw(t, at), newPath(), zklock.Options{Checkable: true}
-	l := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, o))
+	see, path, o := dialRaw(t, at), newPath(), zklock.Options{Checkable: true}
+	l := lockNow(t, dialServer(t, at, zklock.ClientOptions{}).Mutex(path, o))
 	ops, err := l.IsOwner()
 	requireNoError(t, err)
 	recreateNode(t, see, path, 0)
-	other := lock(t, dial(t, at, zklock.ClientOptions{}).Mutex(path, o))
+	other := lockNow(t, dialServer(t, at, zklock.ClientOptions{}).Mutex(path, o))
 	expectEqual(t, "without which the test shows nothing: the number of the ticket", numberOf(t, other), numberOf(t, l))
 	requireStale(t, see, path, ops)
-	unlock(t, other)
+	unlockLease(t, other)
 }

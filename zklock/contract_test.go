@@ -22,8 +22,8 @@ func TestContract(t *testing.T) {
 		{"a slow holder's costs", slowHolderCosts},
 		{"unlock of guarded leases", unlockGuarded},
 		{"nil contexts", nilContexts},
-		{"margins", margins},
-		{"refused", refused},
+		{"margins", checkMargins},
+		{"refused", checkRefused},
 		{"root that may only be read", readableRoot},
 		{"holders and waiters", listContenders},
 		{"checked by the user's transaction", checkedByUser},
@@ -47,33 +47,33 @@ func awaitEnd(t *testing.T, l *zklock.Lease) error {
 }
 
 func heldTicketRemoved(t *testing.T, at harness.Endpoint) {
-	m := dial(t, at, zklock.ClientOptions{SessionTimeout: short}).Mutex(newPath(), zklock.Options{})
-	see := raw(t, at)
+	m := dialServer(t, at, zklock.ClientOptions{SessionTimeout: short}).Mutex(newPath(), zklock.Options{})
+	see := dialRaw(t, at)
 	for _, wait := range []time.Duration{0, short/3 + 100*time.Millisecond} {
-		eventually(t, "the holder is told in time", func() bool { // a busy machine is late
-			l := lock(t, m)
+		waitUntil(t, "the holder is told in time", func() bool { // a busy machine is late
+			l := lockNow(t, m)
 			time.Sleep(wait)
 			began := time.Now()
 			deleteNode(t, see, zklock.Node(l))
 			expectError(t, awaitEnd(t, l), zklock.ErrLost)
 			took := time.Since(began)
 			expectLost(t, l)
-			unlock(t, lock(t, m))
+			unlockLease(t, lockNow(t, m))
 			return took <= short/3+short/5
 		})
 	}
 }
 
 func slowHolderCosts(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 6 * time.Second}) // slow after 1 s, a contact after 1.8 s
+	c := dialServer(t, at, zklock.ClientOptions{SessionTimeout: 6 * time.Second}) // slow after 1 s, a contact after 1.8 s
 	m := c.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, m))
-	unlock(t, lock(t, m))
+	unlockLease(t, lockNow(t, m))
+	unlockLease(t, lockNow(t, m))
 	expectCost(t, harness.Counts{Requests: 3, Notifications: 1}, func() {
-		l := lock(t, m)
+		l := lockNow(t, m)
 		time.Sleep(1200 * time.Millisecond)
-		unlock(t, l)
-		eventually(t, "the event has come", func() bool { return counts(c).Notifications > 0 })
+		unlockLease(t, l)
+		waitUntil(t, "the event has come", func() bool { return counts(c).Notifications > 0 })
 	}, c)
 }
 
@@ -83,9 +83,9 @@ func unlockGuarded(t *testing.T, at harness.Endpoint) {
 	for _, k := range kinds {
 		tests = append(tests, serverTest{k.name, func(t *testing.T, at harness.Endpoint) {
 			p := newProxy(t, at)
-			lock := k.lock(dial(t, p.at, zklock.ClientOptions{SessionTimeout: short}), newPath()).Lock
+			lock := k.lock(dialServer(t, p.at, zklock.ClientOptions{SessionTimeout: short}), newPath()).Lock
 			for i, late := 0, 0; i < 9; i++ {
-				l := acquire(t, lock)
+				l := acquireLock(t, lock)
 				time.Sleep(short/3 + time.Duration(i-3)*time.Millisecond)
 				p.Delay(faultproxy.Reply, time.Duration(i%3)*10*time.Millisecond) // the event comes long before the reply is processed
 				err := l.Unlock(t.Context())
@@ -101,20 +101,20 @@ func unlockGuarded(t *testing.T, at harness.Endpoint) {
 			}
 		}})
 	}
-	together(t, at, tests)
+	runTogether(t, at, tests)
 }
 
-func refused(t *testing.T, at harness.Endpoint) {
-	unlock(t, lock(t, newMutex(t, at, newPath())))
+func checkRefused(t *testing.T, at harness.Endpoint) {
+	unlockLease(t, lockNow(t, newMutex(t, at, newPath())))
 	path := newPath()
-	c := dial(t, at, zklock.ClientOptions{Username: user, Password: password})
-	unlock(t, lock(t, c.Mutex(path, zklock.Options{})))
+	c := dialServer(t, at, zklock.ClientOptions{Username: user, Password: password})
+	unlockLease(t, lockNow(t, c.Mutex(path, zklock.Options{})))
 	for what, o := range map[string]zklock.ClientOptions{
 		"no user":        {},
 		"another user":   {Username: "other", Password: "word"},
 		"wrong password": {Username: user, Password: "wrong"},
 	} {
-		stranger := dial(t, at, o)
+		stranger := dialServer(t, at, o)
 		for _, k := range kinds {
 			if k.name == "multi" {
 				continue // its nodes are others
@@ -130,25 +130,25 @@ func refused(t *testing.T, at harness.Endpoint) {
 		}
 	}
 	// The client's ACL option takes precedence.
-	d := dial(t, at, zklock.ClientOptions{ACL: zk.WorldACL(zk.PermAll), Username: user, Password: password})
+	d := dialServer(t, at, zklock.ClientOptions{ACL: zk.WorldACL(zk.PermAll), Username: user, Password: password})
 	open := d.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, open))
-	unlock(t, lock(t, newMutex(t, at, open.Path())))
+	unlockLease(t, lockNow(t, open))
+	unlockLease(t, lockNow(t, newMutex(t, at, open.Path())))
 }
 
 func readableRoot(t *testing.T, at harness.Endpoint) {
-	see, closed := raw(t, at), newPath()
-	unlock(t, lock(t, newMutex(t, at, closed))) // makes the node
+	see, closed := dialRaw(t, at), newPath()
+	unlockLease(t, lockNow(t, newMutex(t, at, closed))) // makes the node
 	acl := append(zk.WorldACL(zk.PermRead|zk.PermDelete), zk.DigestACL(zk.PermAll, user, password)...)
 	own := closed + "/app"
 	createNode(t, see, own, nil, zk.FlagPersistent)
 	setACL(t, see, closed, acl)
-	c := dial(t, at, zklock.ClientOptions{})
+	c := dialServer(t, at, zklock.ClientOptions{})
 	for _, container := range []bool{false, true} {
 		for _, k := range []string{"", "/a", "/a/b/c"} {
 			o := zklock.Options{Container: container}
-			unlock(t, lock(t, c.Mutex(fmt.Sprintf("%s/%t%s", own, container, k), o)))
-			unlock(t, acquire(t, c.SemaphoreV2(fmt.Sprintf("%s/v2-%t%s", own, container, k), 2, o).Lock))
+			unlockLease(t, lockNow(t, c.Mutex(fmt.Sprintf("%s/%t%s", own, container, k), o)))
+			unlockLease(t, acquireLock(t, c.SemaphoreV2(fmt.Sprintf("%s/v2-%t%s", own, container, k), 2, o).Lock))
 		}
 	}
 	expectError(t, lockError(t.Context(), c.Mutex(closed+"/other", zklock.Options{}).Lock), zklock.ErrNoAuth)
@@ -163,26 +163,26 @@ func TestVocabulary(t *testing.T) {
 }
 
 func waitsNoLonger(t *testing.T, at harness.Endpoint) {
-	holder, waiter := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	holder, waiter := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
 	for _, k := range kinds {
 		path := newPath()
 		mine := k.open(waiter, path, 1, zklock.Options{Wait: 30 * time.Millisecond})
-		held := acquire(t, k.rival(holder, path).Lock)
-		ctx := within(t, patience)
+		held := acquireLock(t, k.rival(holder, path).Lock)
+		ctx := contextWithin(t, patience)
 		_, err := mine.Lock(ctx)
 		if !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
 			t.Errorf("%s: Lock with a Wait = %v, want ErrNotAcquired and DeadlineExceeded", k.name, err)
 		}
-		if _, err := mine.Lock(within(t, time.Millisecond)); !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
+		if _, err := mine.Lock(contextWithin(t, time.Millisecond)); !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%s: Lock whose context ends first = %v, want ErrNotAcquired and DeadlineExceeded", k.name, err)
 		}
-		unlock(t, held)
-		unlock(t, acquire(t, k.lock(waiter, path).Lock)) // no waiter is left; 30 ms is short on a busy machine
+		unlockLease(t, held)
+		unlockLease(t, acquireLock(t, k.lock(waiter, path).Lock)) // no waiter is left; 30 ms is short on a busy machine
 	}
 }
 
 func doesEveryKind(t *testing.T, at harness.Endpoint) {
-	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	c, d := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
 	for _, k := range kinds {
 		path := newPath()
 		m := k.lock(c, path)
@@ -202,12 +202,12 @@ func doesEveryKind(t *testing.T, at harness.Endpoint) {
 // checkMaxHold: a stuck holder loses the lock when MaxHold is over, and the next one has it.
 func checkMaxHold(t *testing.T, at harness.Endpoint) {
 	const most = 100 * time.Millisecond
-	c, other := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
-	ctx := within(t, patience)
+	c, other := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
+	ctx := contextWithin(t, patience)
 	for _, k := range kinds {
 		path := newPath()
 		m, rival := k.open(c, path, 1, zklock.Options{MaxHold: most}), k.rival(other, path)
-		inTime := acquire(t, m.Lock)
+		inTime := acquireLock(t, m.Lock)
 		if until, ok := inTime.Deadline(); !ok || time.Until(until) > most {
 			t.Errorf("%s: the deadline is in %v, %t; want %v at most", k.name, time.Until(until), ok, most)
 		}
@@ -215,8 +215,8 @@ func checkMaxHold(t *testing.T, at harness.Endpoint) {
 			t.Errorf("%s: Unlock in time = %v", k.name, err)
 		}
 		began := time.Now()
-		stuck := acquire(t, m.Lock)
-		next := acquire(t, rival.Lock)
+		stuck := acquireLock(t, m.Lock)
+		next := acquireLock(t, rival.Lock)
 		if took := time.Since(began); took < most {
 			t.Errorf("%s: the rival has the lock after %v of %v", k.name, took, most)
 		}
@@ -227,7 +227,7 @@ func checkMaxHold(t *testing.T, at harness.Endpoint) {
 		if !strings.Contains(err.Error(), "MaxHold") || !strings.Contains(unlocked.Error(), "MaxHold") || errors.Is(again, zklock.ErrLost) {
 			t.Errorf("%s: Err = %v, Unlock = %v, and then %v, want MaxHold in the first two", k.name, err, unlocked, again)
 		}
-		unlock(t, next)
-		unlock(t, acquire(t, rival.Lock)) // the queue is whole
+		unlockLease(t, next)
+		unlockLease(t, acquireLock(t, rival.Lock)) // the queue is whole
 	}
 }

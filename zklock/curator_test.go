@@ -21,16 +21,16 @@ func TestCurator(t *testing.T) {
 	if v.Unavailable != "" && !backend.Required("java") {
 		t.Skip(v.Unavailable)
 	}
-	ours := dial(t, at, zklock.ClientOptions{}).SemaphoreV2("/locklab/"+key, 1, zklock.Options{})
+	ours := dialServer(t, at, zklock.ClientOptions{}).SemaphoreV2("/locklab/"+key, 1, zklock.Options{})
 	lock := func(ctx context.Context) (harness.Lease, error) { return ours.Lock(ctx) }
 	var r rush
 	var wg sync.WaitGroup
-	for _, f := range []take{lock, lock, session(t, connect(t, v, at, key)).Lock, session(t, connect(t, v, at, key)).Lock} {
+	for _, f := range []take{lock, lock, session(t, connectVariant(t, v, at, key)).Lock, session(t, connectVariant(t, v, at, key)).Lock} {
 		wg.Go(func() {
 			for range 20 {
-				l := acquire(t, f)
+				l := acquireLock(t, f)
 				r.stay(t, 0, func() bool { return true })
-				unlock(t, l)
+				unlockLease(t, l)
 			}
 		})
 	}
@@ -52,15 +52,15 @@ func TestMixedVersions(t *testing.T) {
 	} {
 		tests = append(tests, serverTest{name, func(t *testing.T, at harness.Endpoint) { behindTicketWith(t, at, data) }})
 	}
-	together(t, endpoint(t), tests)
+	runTogether(t, endpoint(t), tests)
 }
 
 func behindTicketWith(t *testing.T, at harness.Endpoint, data string) {
-	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{Name: "the one behind"})
+	see, c := dialRaw(t, at), dialServer(t, at, zklock.ClientOptions{Name: "the one behind"})
 	m := c.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, m)) // makes the parents
+	unlockLease(t, lockNow(t, m)) // makes the parents
 	head := createNode(t, see, m.Path()+"/_c_another-lock-", []byte(data), zk.FlagEphemeralSequential)
-	next := waiting(t, t.Context(), m, see, 2)
+	next := startWaiting(t, t.Context(), m, see, 2)
 	setData(t, see, head, []byte(data))
 	if !strings.HasPrefix(data, "zklock-sealed 1 ") {
 		expectWaiting(t, next)
@@ -70,5 +70,5 @@ func behindTicketWith(t *testing.T, at harness.Endpoint, data string) {
 	if data, _, err := see.Get(zklock.Node(l)); err != nil || !strings.HasSuffix(string(data), " the one behind") {
 		t.Errorf("the ticket has %q, %v, want the name of its client", data, err)
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 }

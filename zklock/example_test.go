@@ -72,10 +72,10 @@ func TestExamples(t *testing.T) {
 	if at.Username != "" || at.TLS != nil {
 		t.Skip("the examples connect without credentials, which the server at hand wants")
 	}
-	servers, client = at.Addrs[0], dial(t, at, zklock.ClientOptions{})
-	see := raw(t, at)
+	servers, client = at.Addrs[0], dialServer(t, at, zklock.ClientOptions{})
+	see := dialRaw(t, at)
 	for _, e := range examples {
-		if have := printed(t, e.run); have != e.want {
+		if have := captureOutput(t, e.run); have != e.want {
 			t.Errorf("Example%s printed %q, want %q", e.name, have, e.want)
 		}
 		for _, path := range []string{"/3", "/7", "/locks", "/leases", ""} {
@@ -84,7 +84,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-func printed(t *testing.T, f func()) string {
+func captureOutput(t *testing.T, f func()) string {
 	t.Helper()
 	r, w, err := os.Pipe()
 	requireNoError(t, err)

@@ -109,15 +109,15 @@ func HandOverAfterExpiry(k *Cohort) (bool, error) {
 	return handed, nil
 }
 
-func Unseal(c *Client) { seals(c, nil) }
+func Unseal(c *Client) { sealWith(c, nil) }
 
 // Forge makes c claim a seal that its tickets do not have: all clients can write to them.
-func Forge(c *Client) { seals(c, c.acl) }
+func Forge(c *Client) { sealWith(c, c.acl) }
 
 // Estrange makes c seal its tickets with an identity that the servers do not accept as its own.
-func Estrange(c *Client) { seals(c, sealed(c.acl, "another", "client")) }
+func Estrange(c *Client) { sealWith(c, sealed(c.acl, "another", "client")) }
 
-func seals(c *Client, acl []zk.ACL) {
+func sealWith(c *Client, acl []zk.ACL) {
 	c.seal.mu.Lock()
 	defer c.seal.mu.Unlock()
 	c.seal.known, c.seal.acl = true, acl

@@ -45,7 +45,7 @@ var lossy = []turns{
 	})},
 	{"the last turn was its own", messages, 6, turnsOf(func(t *testing.T, p pair) [3]taker {
 		for range 3 {
-			unlock(t, lock(t, p.m))
+			unlockLease(t, lockNow(t, p.m))
 		}
 		return [3]taker{p.m.Lock, p.n.Lock, p.n.Lock}
 	})},
@@ -60,7 +60,7 @@ type pair struct {
 
 func turnsOf(open func(t *testing.T, p pair) [3]taker) func(*testing.T, *wirezk.Conn, harness.Endpoint, harness.Endpoint, string) [3]take {
 	return func(t *testing.T, see *wirezk.Conn, faulty, other harness.Endpoint, path string) (takes [3]take) {
-		c, d, o := dial(t, faulty, zklock.ClientOptions{}), dial(t, other, zklock.ClientOptions{}), zklock.Options{}
+		c, d, o := dialServer(t, faulty, zklock.ClientOptions{}), dialServer(t, other, zklock.ClientOptions{}), zklock.Options{}
 		for i, f := range open(t, pair{see, c.Mutex(path, o), d.Mutex(path, o), c.RWMutex(path, o), d.RWMutex(path, o)}) {
 			takes[i] = func(ctx context.Context) (harness.Lease, error) { return f(ctx) }
 		}
@@ -77,7 +77,7 @@ func turnsOfVariant(v *harness.Variant) turns {
 			}
 		})
 		key := strings.TrimPrefix(path, "/locklab/")
-		m, n := session(t, connect(t, v, faulty, key)), session(t, connect(t, v, other, key))
+		m, n := session(t, connectVariant(t, v, faulty, key)), session(t, connectVariant(t, v, other, key))
 		return [3]take{n.Lock, m.Lock, n.Lock}
 	}}
 }
@@ -87,7 +87,7 @@ func turnsOfVariant(v *harness.Variant) turns {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	all := slices.Clone(lossy)
-	for _, v := range correct() {
+	for _, v := range correctVariants() {
 		if !slices.Contains([]string{"zk-semaphore", "zk-semaphore-v2", "zk-multi"}, v.Name) { // see TestKinds
 			all = append(all, turnsOfVariant(v))
 		}
@@ -123,13 +123,13 @@ func loseMessages(t *testing.T, faulty, other harness.Endpoint, all []turns) {
 			}
 		}
 	}
-	together(t, other, tests)
+	runTogether(t, other, tests)
 }
 
 // loseMessage requires that the turns come in order despite the fault, that both clients then
 // take the lock several times, and that no ticket is left.
 func (turn turns) loseMessage(t *testing.T, faulty, other harness.Endpoint, f faultproxy.Fault) {
-	p, see, path := newProxy(t, faulty), raw(t, other), newPath()
+	p, see, path := newProxy(t, faulty), dialRaw(t, other), newPath()
 	takes := turn.takes(t, see, p.at, other, path)
 	leave := func(l harness.Lease) {
 		err := l.Unlock(t.Context())
@@ -139,9 +139,9 @@ func (turn turns) loseMessage(t *testing.T, faulty, other harness.Endpoint, f fa
 		}
 	}
 	p.lose(f)
-	leases := []harness.Lease{acquire(t, takes[0])}
+	leases := []harness.Lease{acquireLock(t, takes[0])}
 	for i, f := range takes[1:] {
-		next := begins(t.Context(), f)
+		next := beginLock(t.Context(), f)
 		awaitQueue(t, see, path, 2)
 		expectWaiting(t, next)
 		leave(leases[i])
@@ -154,7 +154,7 @@ func (turn turns) loseMessage(t *testing.T, faulty, other harness.Endpoint, f fa
 	for _, f := range takes[:2] {
 		wg.Go(func() {
 			for range 4 {
-				l := acquire(t, f)
+				l := acquireLock(t, f)
 				r.stay(t, l.Token(), func() bool { return true })
 				leave(l)
 			}
@@ -178,34 +178,34 @@ func TestHistorical(t *testing.T) {
 
 // adoptsTicket: the second lock of a session makes no ticket, and waits for the first one's.
 func adoptsTicket(t *testing.T, at harness.Endpoint) {
-	see, key, v := raw(t, at), newKey(), variant(t, "zk-writelock-historical")
-	c := connect(t, v, at, key)
-	held := acquire(t, session(t, c).Lock)
+	see, key, v := dialRaw(t, at), newKey(), variant(t, "zk-writelock-historical")
+	c := connectVariant(t, v, at, key)
+	held := acquireLock(t, session(t, c).Lock)
 	ctx, cancel := context.WithCancel(t.Context())
-	second := begins(ctx, session(t, c).Lock)
+	second := beginLock(ctx, session(t, c).Lock)
 	expectWaiting(t, second)
-	if names := queue(t, see, "/locklab/"+key); len(names) != 1 {
+	if names := listQueue(t, see, "/locklab/"+key); len(names) != 1 {
 		t.Errorf("the hazard does not show: two locks of one session have the tickets %q", names)
 	}
 	cancel()
 	if g := <-second; !errors.Is(g.err, zk.ErrInvalidPath) {
 		t.Errorf("the hazard does not show: Lock = %v, want also %v", g.err, zk.ErrInvalidPath)
 	}
-	unlock(t, held)
+	unlockLease(t, held)
 }
 
 // asksTooOften: every 60 ms, with one more watch; the fixed lock sends three requests.
 func asksTooOften(t *testing.T, at harness.Endpoint) {
 	for name, idle := range map[string]bool{"zk-boolean-mutex-historical": false, "zk-boolean-mutex": true} {
 		key, v := newKey(), variant(t, name)
-		held := acquire(t, session(t, connect(t, v, at, key)).Lock)
-		c := connect(t, v, at, key)
-		waiter := begins(t.Context(), session(t, c).Lock)
+		held := acquireLock(t, session(t, connectVariant(t, v, at, key)).Lock)
+		c := connectVariant(t, v, at, key)
+		waiter := beginLock(t.Context(), session(t, c).Lock)
 		time.Sleep(4 * aWhile)
 		if asked := c.(interface{ Counts() harness.Counts }).Counts().Requests; idle != (asked == 3) || !idle && asked < 8 {
 			t.Errorf("%s: a waiter sends %d requests while nothing happens, want 3: %t", name, asked, idle)
 		}
-		unlock(t, held)
+		unlockLease(t, held)
 		awaitLease(t, waiter)
 	}
 }
@@ -214,13 +214,13 @@ func asksTooOften(t *testing.T, at harness.Endpoint) {
 func ownsAfterSession(t *testing.T, at harness.Endpoint) {
 	p, key, v := newProxy(t, at), newKey(), variant(t, "zk-boolean-mutex-historical")
 	p.at.SessionTimeout = time.Second
-	s := session(t, connect(t, v, p.at, key))
-	old := acquire(t, s.Lock)
+	s := session(t, connectVariant(t, v, p.at, key))
+	old := acquireLock(t, s.Lock)
 	p.disconnect()
-	other := acquire(t, session(t, connect(t, v, at, key)).Lock)
+	other := acquireLock(t, session(t, connectVariant(t, v, at, key)).Lock)
 	p.Refuse(false)
-	if again := acquire(t, s.Lock); old.Err() != nil || again.Err() != nil || other.Err() != nil {
+	if again := acquireLock(t, s.Lock); old.Err() != nil || again.Err() != nil || other.Err() != nil {
 		t.Errorf("the hazard does not show: %v, %v, %v", old.Err(), again.Err(), other.Err())
 	}
-	unlock(t, other)
+	unlockLease(t, other)
 }

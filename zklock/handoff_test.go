@@ -27,7 +27,7 @@ func TestHandoff(t *testing.T) {
 	})
 }
 
-func cost(f func(), cs ...*zklock.Client) (sum harness.Counts) {
+func countCost(f func(), cs ...*zklock.Client) (sum harness.Counts) {
 	var before []harness.Counts
 	for _, c := range cs {
 		before = append(before, counts(c))
@@ -41,33 +41,33 @@ func cost(f func(), cs ...*zklock.Client) (sum harness.Counts) {
 
 func expectCost(t *testing.T, want harness.Counts, f func(), cs ...*zklock.Client) {
 	t.Helper()
-	expectEqual(t, "it costs", cost(f, cs...), want)
+	expectEqual(t, "it costs", countCost(f, cs...), want)
 }
 
 func oneByOne(t *testing.T, at harness.Endpoint) {
-	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	c, d := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
 	m := c.Mutex(newPath(), zklock.Options{})
 	n := d.Mutex(m.Path(), zklock.Options{})
 	inTurn := func(times int) {
 		for range times {
-			unlock(t, lock(t, m))
-			unlock(t, lock(t, n))
+			unlockLease(t, lockNow(t, m))
+			unlockLease(t, lockNow(t, n))
 		}
 	}
 	inTurn(3)
 	expectCost(t, harness.Counts{Requests: 60}, func() { inTurn(10) }, c, d)
-	expectCost(t, harness.Counts{Requests: 3}, func() { unlock(t, lock(t, m)) }, c)
+	expectCost(t, harness.Counts{Requests: 3}, func() { unlockLease(t, lockNow(t, m)) }, c)
 }
 
 // sharedEvent: a waiter that has given up leaves the event to the one behind, on one watch.
 func sharedEvent(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	see, path := dialRaw(t, at), newPath()
+	c, d := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
 	m := d.Mutex(path, zklock.Options{})
-	head := lock(t, c.Mutex(path, zklock.Options{}))
+	head := lockNow(t, c.Mutex(path, zklock.Options{}))
 	ctx, cancel := context.WithCancel(t.Context())
-	first := waiting(t, ctx, m, see, 2)
-	second := waiting(t, t.Context(), m, see, 3)
+	first := startWaiting(t, ctx, m, see, 2)
+	second := startWaiting(t, t.Context(), m, see, 3)
 	cancel()
 	expectError(t, (<-first).err, context.Canceled)
 	expectWaiting(t, second) // it was woken, and watches the holder now
@@ -76,14 +76,14 @@ func sharedEvent(t *testing.T, at harness.Endpoint) {
 
 // checkForeignTicket: the holder's own node is closed to it. It deletes the node, and stops sealing.
 func checkForeignTicket(t *testing.T, at harness.Endpoint) {
-	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
+	see, c := dialRaw(t, at), dialServer(t, at, zklock.ClientOptions{})
 	zklock.Estrange(c)
 	m := c.Mutex(newPath(), zklock.Options{})
-	handOver(t, lock(t, m), waiting(t, t.Context(), m, see, 2))
+	handOver(t, lockNow(t, m), startWaiting(t, t.Context(), m, see, 2))
 	if zklock.Sealed(c) {
 		t.Error("the client still seals its tickets")
 	}
-	unlock(t, lock(t, m))
+	unlockLease(t, lockNow(t, m))
 	awaitQueue(t, see, m.Path(), 0)
 }
 
@@ -94,11 +94,11 @@ func TestHandoffCost(t *testing.T) {
 	for contenders, rounds := range map[int]int{2: 30, 8: 30, 50: 10} {
 		all, path := make([]contestant, contenders), newPath()
 		for i := range all {
-			c := zklock.Relax(dial(t, at, zklock.ClientOptions{SessionTimeout: 30 * time.Second}))
+			c := zklock.Relax(dialServer(t, at, zklock.ClientOptions{SessionTimeout: 30 * time.Second}))
 			m := c.Mutex(path, zklock.Options{})
 			all[i] = contestant{func(ctx context.Context) (harness.Lease, error) { return m.Lock(ctx) }, func() harness.Counts { return counts(c) }}
 		}
-		requests, notifications := contend(t, all, rounds)
+		requests, notifications := contendRounds(t, all, rounds)
 		t.Logf("%d contenders: %.3f requests, %.3f notifications an acquisition", contenders, requests, notifications)
 		if contenders == 2 {
 			if requests > 3.95 {
@@ -117,12 +117,12 @@ var revoke = []byte("__REVOKE__") // what Curator writes
 // foreignWriteSealed: clients of one user, if there is one, hand over to each other. Neither
 // they nor strangers can write to the ticket, and a stranger of users cannot read it.
 func foreignWriteSealed(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) {
-	unlock(t, lock(t, newMutex(t, at, newPath()))) // the root is open to all
-	stranger := raw(t, at)
+	unlockLease(t, lockNow(t, newMutex(t, at, newPath()))) // the root is open to all
+	stranger := dialRaw(t, at)
 	at.Username, at.Password = o.Username, o.Password
-	mine, d := raw(t, at), dial(t, at, o)
-	m := dial(t, at, o).Mutex(newPath(), zklock.Options{})
-	head := lock(t, m)
+	mine, d := dialRaw(t, at), dialServer(t, at, o)
+	m := dialServer(t, at, o).Mutex(newPath(), zklock.Options{})
+	head := lockNow(t, m)
 	write := func() {
 		t.Helper()
 		expectError(t, errorOf(mine.Set(zklock.Node(head), revoke, -1)), zk.ErrNoAuth)
@@ -135,20 +135,20 @@ func foreignWriteSealed(t *testing.T, at harness.Endpoint, o zklock.ClientOption
 		}
 	}
 	write()
-	next := waiting(t, t.Context(), d.Mutex(m.Path(), zklock.Options{}), mine, 2)
+	next := startWaiting(t, t.Context(), d.Mutex(m.Path(), zklock.Options{}), mine, 2)
 	write()
 	expectCost(t, harness.Counts{Requests: 1, Notifications: 1}, func() { handOver(t, head, next) }, d)
-	head = lock(t, m)
-	next = waiting(t, t.Context(), d.Mutex(m.Path(), zklock.Options{}), mine, 2)
+	head = lockNow(t, m)
+	next = startWaiting(t, t.Context(), d.Mutex(m.Path(), zklock.Options{}), mine, 2)
 	deleteNode(t, mine, zklock.Node(head)) // to break the lock by hand
-	unlock(t, awaitLease(t, next))
+	unlockLease(t, awaitLease(t, next))
 	expectLost(t, head)
 }
 
 // writesWhileHeld: no waiter enters by writes to a holder's ticket, before or after its watch.
 func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data string, before int) {
 	m := c.Mutex(newPath(), zklock.Options{})
-	head := lock(t, m)
+	head := lockNow(t, m)
 	write := func() {
 		t.Helper()
 		setData(t, see, zklock.Node(head), []byte(data))
@@ -156,7 +156,7 @@ func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data stri
 	for range before {
 		write()
 	}
-	next := waiting(t, t.Context(), m, see, 2)
+	next := startWaiting(t, t.Context(), m, see, 2)
 	for range 2 {
 		write()
 		expectWaiting(t, next)
@@ -171,7 +171,7 @@ func writesWhileHeld(t *testing.T, see *wirezk.Conn, c *zklock.Client, data stri
 // foreignWriteAllowed: if all clients may write, a waiter looks after every event, and without the
 // ACL the marker protects only from a write before the watch.
 func foreignWriteAllowed(t *testing.T, at harness.Endpoint) {
-	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
+	see, c := dialRaw(t, at), dialServer(t, at, zklock.ClientOptions{})
 	for _, data := range []string{string(revoke), zklock.Marker} {
 		zklock.Unseal(c)
 		writesWhileHeld(t, see, c, data, 0)
@@ -179,15 +179,15 @@ func foreignWriteAllowed(t *testing.T, at harness.Endpoint) {
 		writesWhileHeld(t, see, c, data, 1) // the version shows it
 	}
 	m := c.Mutex(newPath(), zklock.Options{})
-	head := lock(t, m)
-	next := waiting(t, t.Context(), m, see, 2)
+	head := lockNow(t, m)
+	next := startWaiting(t, t.Context(), m, see, 2)
 	setData(t, see, zklock.Node(head), revoke)
 	second := awaitLease(t, next) // if the waiter did not get the lock, the ACL would be unnecessary
 	if head.Err() != nil || second.Err() != nil {
 		t.Errorf("want the hazard, two holders, not %v and %v", head.Err(), second.Err())
 	}
-	unlock(t, head)
-	unlock(t, second)
+	unlockLease(t, head)
+	unlockLease(t, second)
 }
 
 // TestSealUnavailable runs against servers without ACLs or such identities.
@@ -202,15 +202,15 @@ func TestSealUnavailable(t *testing.T) {
 			if os.Getenv("LOCKLAB_ZOOKEEPER") != "" {
 				t.Skip("the server at hand was not started here, with that option")
 			}
-			c := dial(t, at, zklock.ClientOptions{})
+			c := dialServer(t, at, zklock.ClientOptions{})
 			m := c.Mutex(newPath(), zklock.Options{})
-			see := raw(t, at)
-			unlock(t, lock(t, m))
+			see := dialRaw(t, at)
+			unlockLease(t, lockNow(t, m))
 			if zklock.Sealed(c) {
 				t.Fatal("the client trusts an ACL that does not protect its tickets")
 			}
 			writesWhileHeld(t, see, c, string(revoke), 1)
-			for _, name := range queue(t, see, m.Path()) {
+			for _, name := range listQueue(t, see, m.Path()) {
 				t.Errorf("the probe has left %s", name)
 			}
 		})

@@ -19,7 +19,7 @@ import (
 func madeAgain(t *testing.T, s *stage) {
 	a, b := s.taker(t), s.taker(t)
 	for _, f := range []taker{b, a, a, a} { // any remembered state is up to date
-		unlock(t, acquire(t, f))
+		unlockLease(t, acquireLock(t, f))
 	}
 	was := s.nodes(t)
 	for _, n := range slices.Backward(was) {
@@ -31,7 +31,7 @@ func madeAgain(t *testing.T, s *stage) {
 	}
 	before := s.nodes(t)
 	for _, f := range []taker{a, b, a} {
-		unlock(t, acquire(t, f))
+		unlockLease(t, acquireLock(t, f))
 	}
 	if after := s.nodes(t); len(before) == 0 || !slices.Equal(after, before) {
 		t.Errorf("the nodes have become %v, were %v", after, before)
@@ -64,7 +64,7 @@ func sessionChanges(t *testing.T, s *stage) {
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 3 * time.Second})
 	other := s.taker(t)
 	for range 3 {
-		unlock(t, acquire(t, f)) // it has met no other, and may infer that it would be first
+		unlockLease(t, acquireLock(t, f)) // it has met no other, and may infer that it would be first
 	}
 	changes := 0
 	zklock.Stall(c, func() {
@@ -77,7 +77,7 @@ func sessionChanges(t *testing.T, s *stage) {
 		}
 		changeSession(t, p, c, func() bool { return s.owned(t, old) == 0 })
 	})
-	l := acquire(t, f)
+	l := acquireLock(t, f)
 	if changes == 0 {
 		t.Fatal("the test shows nothing: no ticket was made")
 	}
@@ -85,8 +85,8 @@ func sessionChanges(t *testing.T, s *stage) {
 		t.Error("a lease without a ticket")
 	}
 	expectExcluded(t, "another", other)
-	unlock(t, l)
-	unlock(t, acquire(t, other))
+	unlockLease(t, l)
+	unlockLease(t, acquireLock(t, other))
 }
 
 // sessionChangesLate: the session ends between a waiter's look and its watch on the ticket ahead.
@@ -94,15 +94,15 @@ func sessionChanges(t *testing.T, s *stage) {
 func sessionChangesLate(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
 	c, f := s.contender(t, p.at, zklock.ClientOptions{SessionTimeout: 3 * time.Second})
-	held, first, changed := acquire(t, s.taker(t)), behind(t.Context(), s.taker(t)), make(chan bool)
+	held, first, changed := acquireLock(t, s.taker(t)), lockBehind(t.Context(), s.taker(t)), make(chan bool)
 	zklock.StallOnce(c, zklock.BeforeWatch, func() {
 		defer close(changed)
 		old := zklock.SessionID(c)
 		changeSession(t, p, c, func() bool { return s.owned(t, old) == 0 })
 	})
-	second := behind(t.Context(), f)
+	second := lockBehind(t.Context(), f)
 	<-changed
-	eventually(t, "it has a ticket", func() bool { return s.owned(t, zklock.SessionID(c)) > 0 })
+	waitUntil(t, "it has a ticket", func() bool { return s.owned(t, zklock.SessionID(c)) > 0 })
 	handOver(t, held, first, second)
 }
 
@@ -115,23 +115,23 @@ func (s *stage) forbid(t *testing.T, forbidden int32) {
 
 func deletionsRefused(t *testing.T, s *stage) {
 	a, b, c := s.taker(t), s.taker(t), s.taker(t)
-	held := acquire(t, a)
+	held := acquireLock(t, a)
 	s.forbid(t, zk.PermDelete)
 	if err := held.Unlock(t.Context()); err == nil {
 		t.Error("Unlock succeeds, though the servers refuse to delete the ticket")
 	}
 	s.forbid(t, 0)
-	held = acquire(t, c)
+	held = acquireLock(t, c)
 
 	ctx, cancel := context.WithCancel(t.Context())
-	waits := behind(ctx, b)
+	waits := lockBehind(ctx, b)
 	s.forbid(t, zk.PermDelete)
 	cancel()
 	<-waits
 	time.Sleep(aWhile) // it gives up for now
 	s.forbid(t, 0)
-	unlock(t, held)
-	unlock(t, acquire(t, c))
+	unlockLease(t, held)
+	unlockLease(t, acquireLock(t, c))
 }
 
 // shutDown: a client gives back its locks and leaves the queues, while its session is alive.
@@ -140,11 +140,11 @@ func shutDown(t *testing.T, s *stage) {
 		p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("closeSession")})
 	})
 	requireNoError(t, d.err)
-	eventually(t, "the request to end the session is lost", func() bool { return d.p.Seen("closeSession") > 0 })
+	waitUntil(t, "the request to end the session is lost", func() bool { return d.p.Seen("closeSession") > 0 })
 	if n := s.owned(t, d.session); n > 0 {
 		t.Errorf("%d tickets are left", n)
 	}
-	unlock(t, awaitLease(t, d.last))
+	unlockLease(t, awaitLease(t, d.last))
 }
 
 func shutDownRefused(t *testing.T, s *stage) {
@@ -153,7 +153,7 @@ func shutDownRefused(t *testing.T, s *stage) {
 		t.Errorf("Shutdown = %v, want %s in one line", d.err, s.path)
 	}
 	s.forbid(t, 0)
-	unlock(t, awaitLease(t, d.last))
+	unlockLease(t, awaitLease(t, d.last))
 }
 
 // shutDownSilent: Shutdown ends with its context, and names the locks that were not given back.
@@ -162,7 +162,7 @@ func shutDownSilent(t *testing.T, s *stage) {
 	if !errors.Is(d.err, context.DeadlineExceeded) || !strings.Contains(d.err.Error(), s.path) || !strings.Contains(d.err.Error(), d.overdue) {
 		t.Errorf("Shutdown = %v, want DeadlineExceeded, %s and %s", d.err, s.path, d.overdue)
 	}
-	unlock(t, awaitLease(t, d.last)) // when the session has timed out
+	unlockLease(t, awaitLease(t, d.last)) // when the session has timed out
 }
 
 func isDone(done <-chan struct{}) bool {
@@ -189,13 +189,13 @@ func shutDownDuring(t *testing.T, s *stage, limit time.Duration, fault func(*pro
 	d.p = newProxy(t, s.at)
 	c, f := s.contender(t, d.p.at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
 	d.session, d.overdue = zklock.SessionID(c), newPath()
-	late, other := lock(t, c.Mutex(d.overdue, zklock.Options{MaxHold: time.Hour})), s.taker(t)
-	held := acquire(t, f)
-	next := behind(t.Context(), s.open(c, s.path))
-	d.last = behind(t.Context(), other)
+	late, other := lockNow(t, c.Mutex(d.overdue, zklock.Options{MaxHold: time.Hour})), s.taker(t)
+	held := acquireLock(t, f)
+	next := lockBehind(t.Context(), s.open(c, s.path))
+	d.last = lockBehind(t.Context(), other)
 	fault(d.p)
 	zklock.Overdue(late)
-	d.err = c.Shutdown(within(t, limit))
+	d.err = c.Shutdown(contextWithin(t, limit))
 	expectError(t, (<-next).err, zklock.ErrClosed)
 	expectError(t, lockError(t.Context(), f), zklock.ErrClosed)
 	expectError(t, held.Err(), zklock.ErrClosed)

@@ -108,17 +108,17 @@ type stage struct {
 
 // perform runs the test on a lock of kind k, and requires that no ticket is left.
 func (k kind) perform(t *testing.T, at harness.Endpoint, path string, run func(*testing.T, *stage)) {
-	s := &stage{at, raw(t, at), path, func(c *zklock.Client, path string) taker { return k.open(c, path, 2, zklock.Options{}).Lock }}
+	s := &stage{at, dialRaw(t, at), path, func(c *zklock.Client, path string) taker { return k.open(c, path, 2, zklock.Options{}).Lock }}
 	defer s.deserted(t)
 	if k.counts {
 		away := s.taker(t)
-		defer unlock(t, acquire(t, away))
+		defer unlockLease(t, acquireLock(t, away))
 	}
 	run(t, s)
 }
 
 func (s *stage) contender(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) (*zklock.Client, taker) {
-	c := dial(t, at, o)
+	c := dialServer(t, at, o)
 	return c, s.open(c, s.path)
 }
 
@@ -164,10 +164,10 @@ func TestKinds(t *testing.T) {
 			}
 		}
 	}
-	together(t, endpoint(t), tests)
+	runTogether(t, endpoint(t), tests)
 }
 
-func acquire[L any](t *testing.T, f func(context.Context) (L, error)) L {
+func acquireLock[L any](t *testing.T, f func(context.Context) (L, error)) L {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
@@ -176,16 +176,16 @@ func acquire[L any](t *testing.T, f func(context.Context) (L, error)) L {
 	return l
 }
 
-// behind waits for the lock in the background, and has most likely found its place.
-func behind(ctx context.Context, f taker) <-chan result {
-	got := begins(ctx, f)
+// lockBehind waits for the lock in the background, and has most likely found its place.
+func lockBehind(ctx context.Context, f taker) <-chan result {
+	got := beginLock(ctx, f)
 	time.Sleep(aWhile)
 	return got
 }
 
 func (s *stage) deserted(t *testing.T) {
 	t.Helper()
-	eventually(t, "the queues are empty", func() bool { return len(s.tickets(t)) == 0 })
+	waitUntil(t, "the queues are empty", func() bool { return len(s.tickets(t)) == 0 })
 }
 
 type ticket struct {
@@ -195,7 +195,7 @@ type ticket struct {
 
 func (s *stage) tickets(t *testing.T) (all []ticket) {
 	for _, dir := range dirs {
-		for _, name := range queue(t, s.see, s.path+dir) {
+		for _, name := range listQueue(t, s.see, s.path+dir) {
 			path := s.path + dir + "/" + name
 			if _, stat, err := s.see.Exists(path); err == nil && stat.EphemeralOwner != 0 {
 				all = append(all, ticket{path, stat.EphemeralOwner})
@@ -213,12 +213,12 @@ func (s *stage) owned(t *testing.T, session int64) int {
 
 func oneCancels(t *testing.T, s *stage, waiter int) {
 	a, b, c := s.taker(t), s.taker(t), s.taker(t)
-	held := acquire(t, a)
+	held := acquireLock(t, a)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	ctxs := []context.Context{t.Context(), t.Context()}
 	ctxs[waiter] = ctx
-	waiters := []<-chan result{behind(ctxs[0], b), behind(ctxs[1], c)}
+	waiters := []<-chan result{lockBehind(ctxs[0], b), lockBehind(ctxs[1], c)}
 	cancel()
 	expectError(t, (<-waiters[waiter]).err, context.Canceled)
 	expectWaiting(t, waiters[1-waiter])
@@ -229,8 +229,8 @@ func oneDies(t *testing.T, s *stage) {
 	a := s.taker(t)
 	client, b := s.contender(t, s.at, zklock.ClientOptions{})
 	c := s.taker(t)
-	held, lost := acquire(t, a), lock(t, client.Mutex(newPath(), zklock.Options{}))
-	middle, last := behind(t.Context(), b), behind(t.Context(), c)
+	held, lost := acquireLock(t, a), lockNow(t, client.Mutex(newPath(), zklock.Options{}))
+	middle, last := lockBehind(t.Context(), b), lockBehind(t.Context(), c)
 	client.Close()
 	expectError(t, (<-middle).err, zklock.ErrClosed)
 	expectError(t, lockError(t.Context(), b), zklock.ErrClosed)
@@ -240,11 +240,11 @@ func oneDies(t *testing.T, s *stage) {
 
 func repliesLost(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	f := s.open(dial(t, p.at, zklock.ClientOptions{}), s.path)
-	unlock(t, acquire(t, f))
+	f := s.open(dialServer(t, p.at, zklock.ClientOptions{}), s.path)
+	unlockLease(t, acquireLock(t, f))
 	before := len(s.tickets(t))
 	p.loseReply()
-	l := acquire(t, f)
+	l := acquireLock(t, f)
 	p.requireReplyLost(t)
 	if mine := len(s.tickets(t)) - before; mine != 1 && mine != 2 { // the multi has two
 		t.Errorf("%d tickets are there, want one or two", mine)
@@ -259,25 +259,25 @@ func repliesLost(t *testing.T, s *stage) {
 // deletedUnseen: the ticket is deleted, and the answer to the first release is lost.
 func deletedUnseen(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	a, b := s.open(dial(t, p.at, zklock.ClientOptions{}), s.path), s.taker(t)
+	a, b := s.open(dialServer(t, p.at, zklock.ClientOptions{}), s.path), s.taker(t)
 	before := s.tickets(t)
-	held := acquire(t, a)
+	held := acquireLock(t, a)
 	for _, one := range s.tickets(t) {
 		if !slices.Contains(before, one) {
 			deleteNode(t, s.see, one.path)
 		}
 	}
-	next := acquire(t, b)
+	next := acquireLock(t, b)
 	p.loseReply()
 	expectLost(t, held)
-	unlock(t, next)
+	unlockLease(t, next)
 }
 
 // releaseUnanswered: the lease is over at Unlock, however late the reply.
 func releaseUnanswered(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	a, b := s.open(dial(t, p.at, zklock.ClientOptions{}), s.path), s.taker(t)
-	held := acquire(t, a)
+	a, b := s.open(dialServer(t, p.at, zklock.ClientOptions{}), s.path), s.taker(t)
+	held := acquireLock(t, a)
 	p.Delay(faultproxy.Reply, time.Hour)
 	unlocked := make(chan error, 1)
 	go func() { unlocked <- held.Unlock(t.Context()) }()
@@ -293,7 +293,7 @@ func releaseUnanswered(t *testing.T, s *stage) {
 	expectExcluded(t, "the client", a)
 	p.Delay(faultproxy.Reply, 0)
 	p.cut()
-	unlock(t, acquire(t, b))
+	unlockLease(t, acquireLock(t, b))
 }
 
 // stoppedAfterGrant: a process that was stopped for longer than its session gets another lease.
@@ -305,37 +305,37 @@ func stoppedAfterGrant(t *testing.T, s *stage) {
 	zklock.StopAfterGrant(c, func() {
 		stopped = true
 		p.disconnect()
-		eventually(t, "its session has expired", func() bool { return len(s.tickets(t)) == before })
+		waitUntil(t, "its session has expired", func() bool { return len(s.tickets(t)) == before })
 		p.Refuse(false)
 	})
-	l := acquire(t, f)
+	l := acquireLock(t, f)
 	if until, ok := l.Deadline(); !stopped || !ok || l.Err() != nil || !until.After(time.Now()) {
 		t.Errorf("stopped: %t; Lock returned a lease that was over: until %v, %v", stopped, time.Until(until), l.Err())
 	}
 	if len(s.tickets(t)) == before {
 		t.Error("the lease has no ticket")
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 }
 
 func cutInLine(t *testing.T, s *stage) {
 	p := newProxy(t, s.at)
-	a, b := s.taker(t), s.open(dial(t, p.at, zklock.ClientOptions{}), s.path)
-	held := acquire(t, a)
-	next := behind(t.Context(), b)
+	a, b := s.taker(t), s.open(dialServer(t, p.at, zklock.ClientOptions{}), s.path)
+	held := acquireLock(t, a)
+	next := lockBehind(t.Context(), b)
 	p.disconnect()
-	unlock(t, held) // while the waiter cannot receive it
+	unlockLease(t, held) // while the waiter cannot receive it
 	p.Refuse(false)
-	unlock(t, awaitLease(t, next))
+	unlockLease(t, awaitLease(t, next))
 }
 
 // bothExpire: the sessions of a holder and a waiter end at a silent server. The holder's lease
 // ends before the next one gets the lock.
 func bothExpire(t *testing.T, s *stage) {
 	p, o := newProxy(t, s.at), zklock.ClientOptions{SessionTimeout: 2 * time.Second}
-	a, b, c := s.open(dial(t, p.at, o), s.path), s.open(dial(t, p.at, o), s.path), s.taker(t)
-	held := acquire(t, a)
-	second, third := behind(t.Context(), b), behind(t.Context(), c)
+	a, b, c := s.open(dialServer(t, p.at, o), s.path), s.open(dialServer(t, p.at, o), s.path), s.taker(t)
+	held := acquireLock(t, a)
+	second, third := lockBehind(t.Context(), b), lockBehind(t.Context(), c)
 	p.Partition(true)
 	l := awaitLease(t, third)
 	if !isDone(held.Done()) {
@@ -346,5 +346,5 @@ func bothExpire(t *testing.T, s *stage) {
 	p.Partition(false)
 	p.cut()
 	handOver(t, l, second)
-	unlock(t, acquire(t, a)) // in its next session
+	unlockLease(t, acquireLock(t, a)) // in its next session
 }

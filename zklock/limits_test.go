@@ -20,7 +20,7 @@ import (
 // TestLimits tests paths and ACLs at their limits, alone: long packets keep the server busy.
 func TestLimits(t *testing.T) {
 	at := endpoint(t)
-	together(t, at, []serverTest{
+	runTogether(t, at, []serverTest{
 		{"paths refused by every method", pathsRefused},
 		{"sizes refused by every kind", sizesRefused},
 		{"characters of a path", charsAccepted},
@@ -55,7 +55,7 @@ func useEvery(ctx context.Context, c *zklock.Client, path string) map[string]err
 
 // sizesRefused: impossible options and numbers cost no request.
 func sizesRefused(t *testing.T, at harness.Endpoint) {
-	c, path := dial(t, at, zklock.ClientOptions{}), newPath()
+	c, path := dialServer(t, at, zklock.ClientOptions{}), newPath()
 	all := []locker{c.Multi(nil, zklock.MultiOptions{})}
 	for _, k := range kinds {
 		all = append(all, k.open(c, path, 1, zklock.Options{Wait: -1}), k.open(c, path, 1, zklock.Options{MaxHold: -1}))
@@ -97,7 +97,7 @@ var badPaths = map[string]string{
 }
 
 func pathsRefused(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
+	c := dialServer(t, at, zklock.ClientOptions{})
 	for path, why := range badPaths {
 		expectCost(t, harness.Counts{}, func() {
 			for name, err := range useEvery(t.Context(), c, path) {
@@ -107,13 +107,13 @@ func pathsRefused(t *testing.T, at harness.Endpoint) {
 			}
 		}, c)
 	}
-	unlock(t, lock(t, c.Mutex(newPath()+"/Größe 1", zklock.Options{})))
+	unlockLease(t, lockNow(t, c.Mutex(newPath()+"/Größe 1", zklock.Options{})))
 }
 
 // charsAccepted compares the limits of the characters with the server's.
 func charsAccepted(t *testing.T, at harness.Endpoint) {
-	see, base := raw(t, at), newPath()
-	unlock(t, lock(t, newMutex(t, at, base)))
+	see, base := dialRaw(t, at), newPath()
+	unlockLease(t, lockNow(t, newMutex(t, at, base)))
 	for _, r := range []rune{0x1f, 0x20, 0x7e, 0x7f, 0x9f, 0xa0, 0xd7ff, 0xe000, 0xf000, 0xf8ff, 0xf900, 0xffef, 0xfff0, 0xfffe, 0xffff, 0x10000, 0x1f512, utf8.MaxRune} {
 		_, err := see.Create(base+"/"+string(r), nil, zk.FlagEphemeral, zk.WorldACL(zk.PermAll))
 		if refused := zklock.CheckPath("/"+string(r)) != nil; refused != (err != nil) {
@@ -137,12 +137,12 @@ func longestPath(t *testing.T, at harness.Endpoint) {
 	expectError(t, errorOf(zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{ACL: long})), zklock.ErrUsage)
 	path := newPath()
 	path += "/" + strings.Repeat("x", zklock.MaxPath-len(path)-1)
-	c, d := dial(t, at, o), dial(t, p.at, o)
-	head := lock(t, c.Mutex(path, zklock.Options{}))
-	got := behind(t.Context(), d.Mutex(path, zklock.Options{}).Lock)
+	c, d := dialServer(t, at, o), dialServer(t, p.at, o)
+	head := lockNow(t, c.Mutex(path, zklock.Options{}))
+	got := lockBehind(t.Context(), d.Mutex(path, zklock.Options{}).Lock)
 	p.cut()
-	eventually(t, "the waiter is cut off", func() bool { return !zklock.Up(d) })
-	eventually(t, "the waiter is back", func() bool { return zklock.Up(d) })
+	waitUntil(t, "the waiter is cut off", func() bool { return !zklock.Up(d) })
+	waitUntil(t, "the waiter is back", func() bool { return zklock.Up(d) })
 	handOver(t, head, got)
 }
 
@@ -214,7 +214,7 @@ func dialRefuses(t *testing.T, at harness.Endpoint) {
 		if test.servers != nil {
 			servers = test.servers
 		}
-		c, err := zklock.Dial(within(t, limit), servers, test.o)
+		c, err := zklock.Dial(contextWithin(t, limit), servers, test.o)
 		if err == nil {
 			c.Close()
 			t.Errorf("%q, %+v: Dial succeeds", servers, test.o)
@@ -225,7 +225,7 @@ func dialRefuses(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-func margins(t *testing.T, at harness.Endpoint) {
+func checkMargins(t *testing.T, at harness.Endpoint) {
 	for _, o := range []zklock.ClientOptions{
 		{SessionTimeout: 2 * time.Second, Margin: 1},
 		{SessionTimeout: 2 * time.Second, Margin: 700 * time.Millisecond},
@@ -233,13 +233,13 @@ func margins(t *testing.T, at harness.Endpoint) {
 		{SessionTimeout: 2 * time.Second, Margin: 600 * time.Millisecond, Tick: 1100 * time.Millisecond},
 		{SessionTimeout: 3 * time.Second},
 	} {
-		c := dial(t, at, o)
+		c := dialServer(t, at, o)
 		expectEqual(t, "granted", c.SessionTimeout(), cmp.Or(o.SessionTimeout, 10*time.Second))
 	}
 	// A later session may be granted less than the first.
-	d, see := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second}), raw(t, at)
+	d, see := dialServer(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second}), dialRaw(t, at)
 	zklock.SetMargin(d, 4*time.Second)
 	m := d.Mutex(newPath(), zklock.Options{})
-	expectError(t, lockError(within(t, patience), m.Lock), zklock.ErrMargin)
+	expectError(t, lockError(contextWithin(t, patience), m.Lock), zklock.ErrMargin)
 	awaitQueue(t, see, m.Path(), 0)
 }

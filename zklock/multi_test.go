@@ -23,7 +23,7 @@ func TestMulti(t *testing.T) {
 }
 
 func multiOrder(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{})
+	c := dialServer(t, at, zklock.ClientOptions{})
 	for _, test := range []struct {
 		o     zklock.MultiOptions
 		paths []string
@@ -45,50 +45,50 @@ func multiOrder(t *testing.T, at harness.Endpoint) {
 
 func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 	path := newPath()
-	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	c, d := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
 	m := c.Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
 	b := d.Mutex(path+"/b", zklock.Options{})
-	l := acquire(t, m.Lock)
+	l := acquireLock(t, m.Lock)
 	first, second := l.TokenOf(path+"/a"), l.TokenOf(path+"/b")
 	if l.Token() != first || first == 0 || second <= first || l.TokenOf("/other") != 0 {
 		t.Errorf("tokens %d, %d and %d", l.Token(), first, second)
 	}
 	expectExcluded(t, "a mutex of the second path", b.Lock)
-	unlock(t, l)
-	single := lock(t, b)
+	unlockLease(t, l)
+	single := lockNow(t, b)
 	if single.Token() <= second {
 		t.Errorf("token %d after %d", single.Token(), second)
 	}
-	all := behind(t.Context(), m.Lock)
+	all := lockBehind(t.Context(), m.Lock)
 	expectWaiting(t, all)
 	expectExcluded(t, "a mutex of the first path", d.Mutex(path+"/a", zklock.Options{}).Lock) // held meanwhile
 	handOver(t, single, all)
 }
 
 func multiPartial(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	m := dial(t, at, zklock.ClientOptions{}).Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
-	last := lock(t, newMutex(t, at, path+"/c"))
+	see, path := dialRaw(t, at), newPath()
+	m := dialServer(t, at, zklock.ClientOptions{}).Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
+	last := lockNow(t, newMutex(t, at, path+"/c"))
 	expectError(t, lockError(t.Context(), m.TryLock), zklock.ErrNotAcquired)
 	expectExcluded(t, "the multi", m.Lock)
 	for name, n := range map[string]int{"/a": 0, "/b": 0, "/c": 1} {
 		awaitQueue(t, see, path+name, n)
 	}
-	unlock(t, last)
-	unlock(t, acquire(t, m.TryLock))
+	unlockLease(t, last)
+	unlockLease(t, acquireLock(t, m.TryLock))
 }
 
 // multiLosesWhileWaiting: a mutex lost while another is awaited is taken again.
 func multiLosesWhileWaiting(t *testing.T, at harness.Endpoint) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	c, d := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}), dial(t, at, zklock.ClientOptions{})
+	p, see, path := newProxy(t, at), dialRaw(t, at), newPath()
+	c, d := dialServer(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}), dialServer(t, at, zklock.ClientOptions{})
 	m := c.Multi([]string{path + "/a", path + "/b"}, zklock.MultiOptions{})
-	second := lock(t, d.Mutex(path+"/b", zklock.Options{}))
-	all := behind(t.Context(), m.Lock)
+	second := lockNow(t, d.Mutex(path+"/b", zklock.Options{}))
+	all := lockBehind(t.Context(), m.Lock)
 	before := awaitQueue(t, see, path+"/a", 1)
-	changeSession(t, p, c, func() bool { return len(queue(t, see, path+"/a")) == 0 })
-	eventually(t, "the first is taken again", func() bool {
-		now := queue(t, see, path+"/a")
+	changeSession(t, p, c, func() bool { return len(listQueue(t, see, path+"/a")) == 0 })
+	waitUntil(t, "the first is taken again", func() bool {
+		now := listQueue(t, see, path+"/a")
 		return len(now) == 1 && now[0] != before[0]
 	})
 	handOver(t, second, all)
@@ -110,26 +110,28 @@ func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 		if !k.counts {
 			continue
 		}
-		s := &stage{at: at, see: raw(t, at), path: newPath()}
-		lock := func() taker { return k.open(dial(t, at, zklock.ClientOptions{}), s.path, 3, zklock.Options{}).Lock }
-		held := []*zklock.Lease{acquire(t, lock()), acquire(t, lock()), acquire(t, lock())}
+		s := &stage{at: at, see: dialRaw(t, at), path: newPath()}
+		lock := func() taker {
+			return k.open(dialServer(t, at, zklock.ClientOptions{}), s.path, 3, zklock.Options{}).Lock
+		}
+		held := []*zklock.Lease{acquireLock(t, lock()), acquireLock(t, lock()), acquireLock(t, lock())}
 		var waiters []<-chan result
 		for range 5 {
-			waiters = append(waiters, behind(t.Context(), lock()))
+			waiters = append(waiters, lockBehind(t.Context(), lock()))
 		}
 		if k.name == "semaphore v2" { // without its ticket, the first waiter finds no more than the holders
 			deleteNode(t, s.see, s.path+"/leases/"+awaitQueue(t, s.see, s.path+"/leases", 4)[3])
 			expectWaiting(t, waiters[0])
 		}
 		for _, k := range []int{1, 2, 0, 2, 1} {
-			unlock(t, held[k])
+			unlockLease(t, held[k])
 			held[k] = awaitLease(t, waiters[0])
 			if waiters = waiters[1:]; len(waiters) > 0 {
 				expectWaiting(t, waiters[0])
 			}
 		}
 		for _, l := range held {
-			unlock(t, l)
+			unlockLease(t, l)
 		}
 		s.deserted(t)
 	}
@@ -137,44 +139,44 @@ func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {
 
 func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	path := newPath()
-	holder := dial(t, at, zklock.ClientOptions{}).Semaphore(path, 2, zklock.Options{})
-	a, b := acquire(t, holder.Lock), acquire(t, holder.Lock)
+	holder := dialServer(t, at, zklock.ClientOptions{}).Semaphore(path, 2, zklock.Options{})
+	a, b := acquireLock(t, holder.Lock), acquireLock(t, holder.Lock)
 	var clients [5]*zklock.Client
 	var waiters [5]<-chan result
 	for i := range clients {
-		clients[i] = dial(t, at, zklock.ClientOptions{})
-		waiters[i] = behind(t.Context(), clients[i].Semaphore(path, 2, zklock.Options{}).Lock)
+		clients[i] = dialServer(t, at, zklock.ClientOptions{})
+		waiters[i] = lockBehind(t.Context(), clients[i].Semaphore(path, 2, zklock.Options{}).Lock)
 	}
 	var before [5]harness.Counts
 	for i, c := range clients {
 		before[i] = counts(c)
 	}
-	unlock(t, b)
+	unlockLease(t, b)
 	next := awaitLease(t, waiters[0])
 	expectWaiting(t, waiters[1])
 	for i, want := range []uint64{1, 1, 0, 0, 0} {
 		expectEqual(t, fmt.Sprintf("events of the release for waiter %d", i), counts(clients[i]).Sub(before[i]).Notifications, want)
 	}
-	unlock(t, a)
-	unlock(t, next)
+	unlockLease(t, a)
+	unlockLease(t, next)
 	for _, w := range waiters[1:] {
-		unlock(t, awaitLease(t, w))
+		unlockLease(t, awaitLease(t, w))
 	}
 }
 
 // semaphoreFewerPermits: a waiter that counts fewer permits than the holders waits until enough
 // of them have left, not for the one ahead.
 func semaphoreFewerPermits(t *testing.T, at harness.Endpoint) {
-	c, see, path := dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
+	c, see, path := dialServer(t, at, zklock.ClientOptions{}), dialRaw(t, at), newPath()
 	m := c.Semaphore(path, 2, zklock.Options{})
-	unlock(t, acquire(t, m.Lock)) // makes the parents
+	unlockLease(t, acquireLock(t, m.Lock)) // makes the parents
 	var holders []string
 	for range 4 {
 		holders = append(holders, createNode(t, see, path+"/permit-", nil, zk.FlagEphemeralSequential))
 		setData(t, see, holders[len(holders)-1], nil)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	given, waits := begins(ctx, m.Lock), begins(t.Context(), m.Lock)
+	given, waits := beginLock(ctx, m.Lock), beginLock(t.Context(), m.Lock)
 	awaitQueue(t, see, path, 6)
 	expectWaiting(t, given)
 	cancel()
@@ -183,7 +185,7 @@ func semaphoreFewerPermits(t *testing.T, at harness.Endpoint) {
 		expectWaiting(t, waits)
 		deleteNode(t, see, node)
 	}
-	unlock(t, awaitLease(t, waits))
+	unlockLease(t, awaitLease(t, waits))
 	if n := counts(c).Requests; n > 60 {
 		t.Errorf("the client sent %d requests, want no polling", n)
 	}

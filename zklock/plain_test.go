@@ -35,7 +35,7 @@ func TestPlain(t *testing.T) {
 // recreateNode recreates the node at path, so that its numbers restart, and uses up the first numbers.
 func recreateNode(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 	t.Helper()
-	for _, name := range queue(t, see, path) {
+	for _, name := range listQueue(t, see, path) {
 		if err := see.Delete(path+"/"+name, -1); err != nil && !errors.Is(err, zk.ErrNoNode) {
 			t.Fatal(err)
 		}
@@ -52,7 +52,7 @@ func useNumbers(t *testing.T, see *wirezk.Conn, path string, numbers int) {
 	}
 }
 
-func name(l *zklock.Lease) string {
+func ticketName(l *zklock.Lease) string {
 	node := zklock.Node(l)
 	return node[strings.LastIndexByte(node, '/')+1:]
 }
@@ -60,31 +60,31 @@ func name(l *zklock.Lease) string {
 // lockAs requires that the ticket has this name, which has no unique part.
 func lockAs(t *testing.T, m *zklock.Mutex, want string) *zklock.Lease {
 	t.Helper()
-	l := lock(t, m)
-	if name(l) != want || !strings.HasPrefix(want, "lock-") {
-		t.Fatalf("the test shows nothing: ticket %s, want %s", name(l), want)
+	l := lockNow(t, m)
+	if ticketName(l) != want || !strings.HasPrefix(want, "lock-") {
+		t.Fatalf("the test shows nothing: ticket %s, want %s", ticketName(l), want)
 	}
 	return l
 }
 
 func expectSoleHolder(t *testing.T, see *wirezk.Conn, path string, l *zklock.Lease) {
 	t.Helper()
-	if names := queue(t, see, path); len(names) != 1 || names[0] != name(l) || l.Err() != nil {
-		t.Errorf("the queue is %q, want the ticket of the holder, %s (%v)", names, name(l), l.Err())
+	if names := listQueue(t, see, path); len(names) != 1 || names[0] != ticketName(l) || l.Err() != nil {
+		t.Errorf("the queue is %q, want the ticket of the holder, %s (%v)", names, ticketName(l), l.Err())
 	}
 }
 
-func parent(l *zklock.Lease) string { return strings.TrimSuffix(zklock.Node(l), "/"+name(l)) }
+func parentOf(l *zklock.Lease) string { return strings.TrimSuffix(zklock.Node(l), "/"+ticketName(l)) }
 
 // plainList: a waiter is cut off while others get its number and the one ahead. Then it gets the
 // NodeDataChanged of another ticket with the name of the one ahead.
 func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	p, see, path := newProxy(t, at), dialRaw(t, at), newPath()
 	mutex := func() *zklock.Mutex { return newMutex(t, at, path) }
-	c := dial(t, p.at, zklock.ClientOptions{})
-	lock(t, mutex())
-	waits := waiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 2)
-	was := queue(t, see, path)
+	c := dialServer(t, p.at, zklock.ClientOptions{})
+	lockNow(t, mutex())
+	waits := startWaiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 2)
+	was := listQueue(t, see, path)
 	if breaks {
 		p.disconnect()
 	} else {
@@ -92,8 +92,8 @@ func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
 	}
 	recreateNode(t, see, path, 0)
 	head := lockAs(t, mutex(), was[0])
-	next := waiting(t, t.Context(), mutex(), see, 2)
-	if names := queue(t, see, path); !slices.Equal(names, was) {
+	next := startWaiting(t, t.Context(), mutex(), see, 2)
+	if names := listQueue(t, see, path); !slices.Equal(names, was) {
 		t.Fatalf("the test shows nothing: the queue is %q, was %q", names, was)
 	}
 	p.Partition(false)
@@ -105,27 +105,27 @@ func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
 }
 
 func plainAhead(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	see, path := dialRaw(t, at), newPath()
+	c, d := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
 	m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
 	byName(t, see, m, n)
-	head := lock(t, n)
+	head := lockNow(t, n)
 	others := []*zklock.Mutex{newMutex(t, at, path), newMutex(t, at, path)}
 	var second *zklock.Lease
 	third := make(chan (<-chan result), 1)
 	zklock.StallOnce(c, zklock.TicketMade, func() {
 		recreateNode(t, see, path, numberOf(t, head))
-		second = lockAs(t, others[0], name(head))
-		third <- waiting(t, t.Context(), others[1], see, 2)
+		second = lockAs(t, others[0], ticketName(head))
+		third <- startWaiting(t, t.Context(), others[1], see, 2)
 	})
-	waits := behind(t.Context(), m.Lock)
+	waits := lockBehind(t.Context(), m.Lock)
 	last := <-third
 	handOver(t, second, last, waits) // its guard comes later
 }
 
 func numberOf(t *testing.T, l *zklock.Lease) (n int) {
 	t.Helper()
-	for _, c := range name(l)[len(name(l))-10:] {
+	for _, c := range ticketName(l)[len(ticketName(l))-10:] {
 		n = 10*n + int(c-'0')
 	}
 	return n
@@ -136,13 +136,13 @@ func byName(t *testing.T, see *wirezk.Conn, m, n *zklock.Mutex) {
 	t.Helper()
 	c := zklock.ClientOf(m)
 	for range 10 {
-		head := lock(t, n)
+		head := lockNow(t, n)
 		var l *zklock.Lease
-		got := cost(func() {
-			next := waiting(t, t.Context(), m, see, 2)
-			unlock(t, head)
+		got := countCost(func() {
+			next := startWaiting(t, t.Context(), m, see, 2)
+			unlockLease(t, head)
 			l = awaitLease(t, next)
-			unlock(t, l)
+			unlockLease(t, l)
 		}, c)
 		if got == (harness.Counts{Requests: 3, Notifications: 1}) {
 			return
@@ -153,15 +153,15 @@ func byName(t *testing.T, see *wirezk.Conn, m, n *zklock.Mutex) {
 
 // plainLastTurn: a client whose last ticket had the previous number is first, on the same node.
 func plainLastTurn(t *testing.T, at harness.Endpoint, turns int) {
-	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
+	see, path, c := dialRaw(t, at), newPath(), dialServer(t, at, zklock.ClientOptions{})
 	m := c.Mutex(path, zklock.Options{})
 	var l *zklock.Lease
 	for range turns {
-		l = lock(t, m)
-		unlock(t, l)
+		l = lockNow(t, m)
+		unlockLease(t, l)
 	}
 	recreateNode(t, see, path, numberOf(t, l))
-	handOver(t, lockAs(t, newMutex(t, at, path), name(l)), waiting(t, t.Context(), m, see, 2))
+	handOver(t, lockAs(t, newMutex(t, at, path), ticketName(l)), startWaiting(t, t.Context(), m, see, 2))
 }
 
 // TestOlderData: after servers return with older data, a client's last turn proves nothing.
@@ -170,45 +170,45 @@ func TestOlderData(t *testing.T) {
 	log := t.TempDir()
 	server, err := backend.StartEnsembleOf(t.Context(), backend.EnsembleOptions{Servers: 1, Config: "dataLogDir=" + log})
 	at, path := requireStarted(t, server, err).Endpoint(), newPath()
-	useNumbers(t, raw(t, at), "", 30) // zxids of the new data stay below
-	c := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Second})
+	useNumbers(t, dialRaw(t, at), "", 30) // zxids of the new data stay below
+	c := dialServer(t, at, zklock.ClientOptions{SessionTimeout: time.Second})
 	m, session := c.Mutex(path, zklock.Options{}), zklock.SessionID(c)
-	last := lock(t, m)
-	unlock(t, last)
+	last := lockNow(t, m)
+	unlockLease(t, last)
 	requireNoError(t, errors.Join(server.Kill(0), os.RemoveAll(log), server.Restart(t.Context(), 0)))
-	head := lockAs(t, newMutex(t, at, path), name(last))
-	eventually(t, "the client has another session", func() bool { return zklock.Up(c) && zklock.SessionID(c) != session })
-	handOver(t, head, begins(t.Context(), m.Lock))
+	head := lockAs(t, newMutex(t, at, path), ticketName(last))
+	waitUntil(t, "the client has another session", func() bool { return zklock.Up(c) && zklock.SessionID(c) != session })
+	handOver(t, head, beginLock(t.Context(), m.Lock))
 }
 
 // plainTwo: a client has one plain ticket at a time in a queue, even if that is gone unnoticed.
 func plainTwo(t *testing.T, at harness.Endpoint) {
-	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
+	see, path, c := dialRaw(t, at), newPath(), dialServer(t, at, zklock.ClientOptions{})
 	m := c.Mutex(path, zklock.Options{})
-	first := lock(t, m)
+	first := lockNow(t, m)
 	recreateNode(t, see, path, 0)
-	second := lock(t, m)
-	if name(first) != "lock-0000000000" || !strings.HasSuffix(name(second), name(first)) || name(second) == name(first) {
-		t.Errorf("tickets %s and %s, want the second with a part of its own", name(first), name(second))
+	second := lockNow(t, m)
+	if ticketName(first) != "lock-0000000000" || !strings.HasSuffix(ticketName(second), ticketName(first)) || ticketName(second) == ticketName(first) {
+		t.Errorf("tickets %s and %s, want the second with a part of its own", ticketName(first), ticketName(second))
 	}
 	expectLost(t, first)
 	expectSoleHolder(t, see, path, second)
-	unlock(t, second)
-	third := lock(t, m)
-	expectEqual(t, "ticket when the others have left", name(third), "lock-0000000001")
-	unlock(t, third)
+	unlockLease(t, second)
+	third := lockNow(t, m)
+	expectEqual(t, "ticket when the others have left", ticketName(third), "lock-0000000001")
+	unlockLease(t, third)
 }
 
 func plainNameInUse(t *testing.T, at harness.Endpoint) {
-	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
+	see, path, c := dialRaw(t, at), newPath(), dialServer(t, at, zklock.ClientOptions{})
 	m := c.Mutex(path, zklock.Options{})
-	unlock(t, lock(t, m))
+	unlockLease(t, lockNow(t, m))
 	createNode(t, see, path+"/lock-0000000002", nil, zk.FlagEphemeral)
-	l := lock(t, m)
-	if !strings.HasPrefix(name(l), "_c_") || !strings.HasSuffix(name(l), "-lock-0000000002") {
-		t.Errorf("ticket %s, want number 2 and a part of its own", name(l))
+	l := lockNow(t, m)
+	if !strings.HasPrefix(ticketName(l), "_c_") || !strings.HasSuffix(ticketName(l), "-lock-0000000002") {
+		t.Errorf("ticket %s, want number 2 and a part of its own", ticketName(l))
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 }
 
 // TestPlainCost checks the cost of zk-handoff if the ticket ahead has another number.
@@ -225,15 +225,15 @@ func TestPlainCost(t *testing.T) {
 			}})
 		}
 	}
-	together(t, endpoint(t), tests)
+	runTogether(t, endpoint(t), tests)
 }
 
 // costOfLostCreate: a search for a ticket costs no request per waiter ahead, except later ones.
 func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 	const ahead, late = 40, 3
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	c := dial(t, p.at, zklock.ClientOptions{})
-	unlock(t, lock(t, newMutex(t, at, path)))
+	p, see, path := newProxy(t, at), dialRaw(t, at), newPath()
+	c := dialServer(t, p.at, zklock.ClientOptions{})
+	unlockLease(t, lockNow(t, newMutex(t, at, path)))
 	come := func(n int) {
 		for range n {
 			createNode(t, see, path+"/lock-", []byte(zklock.Marker), zk.FlagEphemeralSequential)
@@ -248,11 +248,11 @@ func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 		return m.Op == "create" && strings.HasPrefix(m.Key, path)
 	}})
 	p.Refuse(true)
-	waits := behind(ctx, c.Mutex(path, zklock.Options{}).Lock)
+	waits := lockBehind(ctx, c.Mutex(path, zklock.Options{}).Lock)
 	<-lost.Done()
 	come(late)
 	p.Refuse(false)
-	eventually(t, "it watches the ticket ahead", func() bool { return p.Seen("getData") > before && p.Seen("getChildren2") > 1 })
+	waitUntil(t, "it watches the ticket ahead", func() bool { return p.Seen("getData") > before && p.Seen("getChildren2") > 1 })
 	awaitQueue(t, see, path, ahead+late+1)
 	awaitQuiet(t, aWhile/4, c)
 	cancel()
@@ -265,12 +265,12 @@ func costOfLostCreate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
 
 func costOfManyWaiters(t *testing.T, at harness.Endpoint, k kind) {
 	const waiters = 60
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	c := dial(t, p.at, zklock.ClientOptions{})
+	p, see, path := newProxy(t, at), dialRaw(t, at), newPath()
+	c := dialServer(t, p.at, zklock.ClientOptions{})
 	haveIdentity(t, c) // it has an identity
 	var ahead []<-chan result
 	for range 2 { // the permits of a semaphore
-		ahead = append(ahead, behind(t.Context(), k.open(dial(t, at, zklock.ClientOptions{}), path, 2, zklock.Options{}).Lock))
+		ahead = append(ahead, lockBehind(t.Context(), k.open(dialServer(t, at, zklock.ClientOptions{}), path, 2, zklock.Options{}).Lock))
 	}
 	p.Delay(faultproxy.Reply, 100*time.Millisecond)
 	before := p.Seen("getChildren2")
@@ -288,6 +288,6 @@ func costOfManyWaiters(t *testing.T, at harness.Endpoint, k kind) {
 	p.Delay(faultproxy.Reply, 0)
 	wg.Wait()
 	for _, got := range ahead {
-		unlock(t, awaitLease(t, got))
+		unlockLease(t, awaitLease(t, got))
 	}
 }

@@ -24,22 +24,22 @@ func TestQueue(t *testing.T) {
 		{"requests alone", requestsAlone},
 		{"requests behind others", requestsBehindOthers},
 		{"waiters give up again and again", watchesShared},
-		{"containers", containers},
+		{"containers", checkContainers},
 	})
 }
 
 // requestsAlone: the requests of each kind, and of a Mutex whose node is unusual.
 func requestsAlone(t *testing.T, at harness.Endpoint) {
-	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
+	see, c := dialRaw(t, at), dialServer(t, at, zklock.ClientOptions{})
 	expect := func(what string, f taker, each uint64, prepare func()) {
-		unlock(t, acquire(t, f)) // makes the parents
+		unlockLease(t, acquireLock(t, f)) // makes the parents
 		prepare()
 		for range 2 {
-			unlock(t, acquire(t, f)) // one watches the node of the lock
+			unlockLease(t, acquireLock(t, f)) // one watches the node of the lock
 		}
-		got := cost(func() {
+		got := countCost(func() {
 			for range 10 {
-				unlock(t, acquire(t, f))
+				unlockLease(t, acquireLock(t, f))
 			}
 		}, c)
 		if got.Requests != 10*each || got.Notifications > 0 && what != "semaphore v2" { // that watches the list
@@ -55,9 +55,9 @@ func requestsAlone(t *testing.T, at harness.Endpoint) {
 }
 
 func watchesShared(t *testing.T, at harness.Endpoint) {
-	holder, c, see, path := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{}), raw(t, at), newPath()
+	holder, c, see, path := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{}), dialRaw(t, at), newPath()
 	m := c.Mutex(path, zklock.Options{})
-	l := lock(t, holder.Mutex(path, zklock.Options{}))
+	l := lockNow(t, holder.Mutex(path, zklock.Options{}))
 	const waiters = 10
 	var start harness.Counts
 	for k := range waiters + 1 {
@@ -65,7 +65,7 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 			start = counts(c)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		got := waiting(t, ctx, m, see, 2)
+		got := startWaiting(t, ctx, m, see, 2)
 		cancel()
 		expectError(t, (<-got).err, context.Canceled)
 		awaitQueue(t, see, path, 1)
@@ -74,16 +74,16 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	if got := counts(c).Sub(start).Requests; got > 3*waiters {
 		t.Errorf("%d waiters that gave up cost %d requests, want at most %d", waiters, got, 3*waiters)
 	}
-	handOver(t, l, waiting(t, t.Context(), m, see, 2)) // on the same watch
+	handOver(t, l, startWaiting(t, t.Context(), m, see, 2)) // on the same watch
 	expectEqual(t, "watch events", counts(c).Sub(start).Notifications, 1)
 }
 
 // containers: a node does not show whether it is a container, so the test checks the requests.
-func containers(t *testing.T, at harness.Endpoint) {
+func checkContainers(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
-	c := dial(t, p.at, zklock.ClientOptions{})
+	c := dialServer(t, p.at, zklock.ClientOptions{})
 	for _, container := range []bool{false, true} {
-		unlock(t, lock(t, c.Mutex(newPath()+"/a/b", zklock.Options{Container: container})))
+		unlockLease(t, lockNow(t, c.Mutex(newPath()+"/a/b", zklock.Options{Container: container})))
 		if n := p.Seen("createContainer"); n > 0 != container || container && n != 5 { // including existing ones
 			t.Errorf("%d containers were asked for, want 5: %t", n, container)
 		}
@@ -102,9 +102,9 @@ func variant(t *testing.T, name string) *harness.Variant {
 
 func newKey() string { return newPath()[len("/locklab/"):] }
 
-func connect(t *testing.T, v *harness.Variant, at harness.Endpoint, key string) harness.Remote {
+func connectVariant(t *testing.T, v *harness.Variant, at harness.Endpoint, key string) harness.Remote {
 	t.Helper()
-	r, err := v.Remote(within(t, 3*patience), at, key) // it may start Java
+	r, err := v.Remote(contextWithin(t, 3*patience), at, key) // it may start Java
 	requireNoError(t, err)
 	t.Cleanup(func() { r.Close() })
 	return r
@@ -123,13 +123,13 @@ func session(t *testing.T, r harness.Remote) harness.Session {
 func requestsBehindOthers(t *testing.T, at harness.Endpoint) {
 	alone := map[string]float64{"zk-fair": 3, "zk-boolean-mutex": 3, "zk-two-level": 3, "zk-two-level-local-first": 3, "zk-cohort": 3,
 		"zk-writelock": 5} // it checks its parent and its ticket each time
-	for _, v := range correct() {
+	for _, v := range correctVariants() {
 		all, key := make([]contestant, 4), newKey()
 		for i := range all {
-			r := connect(t, v, at, key)
+			r := connectVariant(t, v, at, key)
 			all[i] = contestant{session(t, r).Lock, r.(interface{ Counts() harness.Counts }).Counts}
 		}
-		requests, notifications := contend(t, all, 25)
+		requests, notifications := contendRounds(t, all, 25)
 		more, ok := requests-alone[v.Name]-2*notifications, true
 		switch v.Name {
 		case "zk-semaphore", "zk-semaphore-v2":
@@ -153,9 +153,9 @@ type contestant struct {
 	counts func() harness.Counts
 }
 
-// contend lets clients queue again at once. It returns the traffic of an acquisition in that many
+// contendRounds lets clients queue again at once. It returns the traffic of an acquisition in that many
 // rounds of all clients, after three others.
-func contend(t *testing.T, all []contestant, rounds int) (requests, notifications float64) {
+func contendRounds(t *testing.T, all []contestant, rounds int) (requests, notifications float64) {
 	t.Helper()
 	var mu sync.Mutex
 	var acquisitions int
@@ -176,9 +176,9 @@ func contend(t *testing.T, all []contestant, rounds int) (requests, notification
 	for _, c := range all {
 		wg.Go(func() {
 			for again := true; again; {
-				l := acquire(t, c.lock)
+				l := acquireLock(t, c.lock)
 				again = note()
-				unlock(t, l)
+				unlockLease(t, l)
 			}
 		})
 	}
@@ -188,7 +188,7 @@ func contend(t *testing.T, all []contestant, rounds int) (requests, notification
 	return float64(spent.Requests) / n, float64(spent.Notifications) / n
 }
 
-func correct() []*harness.Variant {
+func correctVariants() []*harness.Variant {
 	return slices.DeleteFunc(slices.Clone(lab.Suite), func(v *harness.Variant) bool { return !v.Status.Competes() })
 }
 
@@ -227,7 +227,7 @@ func TestNumbersEnd(t *testing.T) {
 		}
 		tests = append(tests, serverTest{k.name, func(t *testing.T, at harness.Endpoint) { k.perform(t, at, path, endOfNumbers) }})
 	}
-	together(t, startServer(t, backend.EnsembleOptions{Counters: counters}), tests)
+	runTogether(t, startServer(t, backend.EnsembleOptions{Counters: counters}), tests)
 }
 
 func endOfNumbers(t *testing.T, s *stage) {
@@ -237,7 +237,7 @@ func endOfNumbers(t *testing.T, s *stage) {
 		f := s.taker(t)
 		wg.Go(func() {
 			for range 3 {
-				r.visit(t, within(t, patience), f, true)
+				r.visit(t, contextWithin(t, patience), f, true)
 			}
 		})
 	}
@@ -248,40 +248,40 @@ func endOfNumbers(t *testing.T, s *stage) {
 // refusesNumbers: no ticket is granted near the end; then the node is recreated.
 func refusesNumbers(t *testing.T, at harness.Endpoint) {
 	const path = "/end/refused"
-	see, m := raw(t, at), newMutex(t, at, path)
+	see, m := dialRaw(t, at), newMutex(t, at, path)
 	other := createNode(t, see, path+"/_c_0123456789abcdef-lock-", nil, zk.FlagEphemeralSequential)
 	expectError(t, lockError(t.Context(), m.TryLock), zklock.ErrExhausted, zklock.ErrNotAcquired)
-	eventually(t, "Lock is refused", func() bool { // its time may end before the server has answered
-		err := lockError(within(t, aWhile), m.Lock)
+	waitUntil(t, "Lock is refused", func() bool { // its time may end before the server has answered
+		err := lockError(contextWithin(t, aWhile), m.Lock)
 		return errors.Is(err, zklock.ErrExhausted) && errors.Is(err, zklock.ErrNotAcquired) && errors.Is(err, context.DeadlineExceeded)
 	})
-	waits := behind(t.Context(), m.Lock)
+	waits := lockBehind(t.Context(), m.Lock)
 	expectWaiting(t, waits)
 	awaitQueue(t, see, path, 1)
 	deleteNode(t, see, other)
-	unlock(t, awaitLease(t, waits))
+	unlockLease(t, awaitLease(t, waits))
 }
 
 func foreignChildStays(t *testing.T, at harness.Endpoint) {
 	const path = "/end/foreign"
-	createNode(t, raw(t, at), path+"/inner", nil, 0)
+	createNode(t, dialRaw(t, at), path+"/inner", nil, 0)
 	requireExhausted(t, at, path, nil)
 }
 
 func mayNotDelete(t *testing.T, at harness.Endpoint) {
-	setACL(t, raw(t, at), "/end/closed", zk.WorldACL(zk.PermAll&^zk.PermDelete))
+	setACL(t, dialRaw(t, at), "/end/closed", zk.WorldACL(zk.PermAll&^zk.PermDelete))
 	requireExhausted(t, at, "/end/closed/lock", zk.ErrNoAuth)
 }
 
 func mayNotSeeACL(t *testing.T, at harness.Endpoint) {
 	acl := append(zk.DigestACL(zk.PermAdmin, user, password), zk.WorldACL(zk.PermAll&^zk.PermAdmin)...)
-	setACL(t, raw(t, at), "/end/hidden", acl)
+	setACL(t, dialRaw(t, at), "/end/hidden", acl)
 	requireExhausted(t, at, "/end/hidden", nil)
 }
 
 func requireExhausted(t *testing.T, at harness.Endpoint, path string, why error) {
 	t.Helper()
-	ctx := within(t, patience)
+	ctx := contextWithin(t, patience)
 	_, err := newMutex(t, at, path).Lock(ctx)
 	if !errors.Is(err, zklock.ErrExhausted) || why != nil && !errors.Is(err, why) || ctx.Err() != nil {
 		t.Errorf("Lock of %s = %v, want ErrExhausted and %v", path, err, why)
@@ -291,21 +291,21 @@ func requireExhausted(t *testing.T, at harness.Endpoint, path string, why error)
 // renewsEarly: a release recreates a free node long before the end, but none with a ticket.
 func renewsEarly(t *testing.T, at harness.Endpoint) {
 	const path = "/end/early"
-	see := raw(t, at)
+	see := dialRaw(t, at)
 	want := append(zk.DigestACL(zk.PermAll, user, password), zk.WorldACL(zk.PermAll&^zk.PermAdmin)...)
 	setData(t, see, path, []byte("data"))
 	setACL(t, see, path, want)
-	c := dial(t, at, zklock.ClientOptions{Username: user, Password: password, ACL: zk.WorldACL(zk.PermAll)})
+	c := dialServer(t, at, zklock.ClientOptions{Username: user, Password: password, ACL: zk.WorldACL(zk.PermAll)})
 	m := c.Mutex(path, zklock.Options{})
 	takeNumbered := func(want string) {
-		l := lock(t, m)
+		l := lockNow(t, m)
 		if !strings.HasSuffix(zklock.Node(l), want) {
 			t.Fatalf("ticket %s, want number %s", zklock.Node(l), want)
 		}
-		unlock(t, l)
+		unlockLease(t, l)
 	}
 	takeNumbered(fmt.Sprint(halfUsed))
-	eventually(t, "the node is made again", func() bool {
+	waitUntil(t, "the node is made again", func() bool {
 		data, stat, err := see.Get(path)
 		if err != nil || string(data) != "data" {
 			t.Fatalf("the node of the lock has %q (%v)", data, err)

@@ -27,12 +27,12 @@ func disturbClients(t *testing.T, s *stage, takers func(c *zklock.Client, i int)
 		if i%2 == 0 {
 			at = p.at
 		}
-		for _, f := range takers(dial(t, at, zklock.ClientOptions{}), i) {
+		for _, f := range takers(dialServer(t, at, zklock.ClientOptions{}), i) {
 			wg.Go(func() {
 				for time.Now().Before(end) {
-					r.visit(t, within(t, rand.N(100*time.Millisecond)), f, i%2 == 0)
+					r.visit(t, contextWithin(t, rand.N(100*time.Millisecond)), f, i%2 == 0)
 				}
-				if !r.visit(t, within(t, patience), f, i%2 == 0) {
+				if !r.visit(t, contextWithin(t, patience), f, i%2 == 0) {
 					t.Error("it does not get in after the faults")
 				}
 			})
@@ -99,8 +99,8 @@ func (r *rush) stay(t *testing.T, token uint64, held func() bool) {
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	at := endpoint(t)
-	p := &tokenPath{at: at, see: raw(t, at), path: newPath()}
-	unsealed := dial(t, at, zklock.ClientOptions{})
+	p := &tokenPath{at: at, see: dialRaw(t, at), path: newPath()}
+	unsealed := dialServer(t, at, zklock.ClientOptions{})
 	zklock.Unseal(unsealed)
 	var visits sync.RWMutex // held to keep visitors away
 	end := time.Now().Add(4 * time.Second)
@@ -165,7 +165,7 @@ func (p *tokenPath) visitor(m *zklock.Mutex) func(*testing.T) {
 
 // visitAndDie ends its session with a ticket that holds or waits.
 func (p *tokenPath) visitAndDie(t *testing.T) {
-	c := dial(t, p.at, zklock.ClientOptions{})
+	c := dialServer(t, p.at, zklock.ClientOptions{})
 	defer c.Close()
 	m := c.Mutex(p.path, zklock.Options{})
 	p.visitor(m)(t)
@@ -175,7 +175,7 @@ func (p *tokenPath) visitAndDie(t *testing.T) {
 
 // visitByOther uses zk.Lock, which cannot give up, and fails without its parent.
 func (p *tokenPath) visitByOther(t *testing.T) {
-	c := raw(t, p.at)
+	c := dialRaw(t, p.at)
 	defer c.Close()
 	l := zk.NewLock(c.Conn.Conn, p.path, zk.WorldACL(zk.PermAll))
 	for range 10 {

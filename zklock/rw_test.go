@@ -25,29 +25,29 @@ func TestRW(t *testing.T) {
 
 func newRW(t *testing.T, at harness.Endpoint, path string) *zklock.RWMutex {
 	t.Helper()
-	return dial(t, at, zklock.ClientOptions{}).RWMutex(path, zklock.Options{})
+	return dialServer(t, at, zklock.ClientOptions{}).RWMutex(path, zklock.Options{})
 }
 
 // rwHandOver: from a writer's release to the next lock no client sends a request, and from a
 // reader's release one.
 func rwHandOver(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	c, d, e := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	see, path := dialRaw(t, at), newPath()
+	c, d, e := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
 	a, b, r := c.RWMutex(path, zklock.Options{}), d.RWMutex(path, zklock.Options{}), e.RWMutex(path, zklock.Options{})
-	head := acquire(t, a.Lock)
+	head := acquireLock(t, a.Lock)
 	var waits []<-chan result
 	for i, f := range []taker{b.Lock, r.RLock, a.Lock} {
-		waits = append(waits, behind(t.Context(), f))
+		waits = append(waits, lockBehind(t.Context(), f))
 		awaitQueue(t, see, path, i+2)
 	}
 	for i, requests := range []uint64{1, 1, 2} {
 		expectWaiting(t, waits[i])
 		var l *zklock.Lease
-		expectCost(t, harness.Counts{Requests: requests, Notifications: 1}, func() { unlock(t, head); l = awaitLease(t, waits[i]) }, c, d, e)
+		expectCost(t, harness.Counts{Requests: requests, Notifications: 1}, func() { unlockLease(t, head); l = awaitLease(t, waits[i]) }, c, d, e)
 		expectRisingTokens(t, head, l)
 		head = l
 	}
-	unlock(t, head)
+	unlockLease(t, head)
 	awaitQueue(t, see, path, 0)
 }
 
@@ -60,18 +60,18 @@ func rwBehindWriters(t *testing.T, at harness.Endpoint) {
 		{func(m *zklock.RWMutex) *zklock.RWMutex { return m }, harness.Counts{Requests: 4, Notifications: 1}},
 		{lab.WatchFirst, harness.Counts{Requests: 9, Notifications: 3}},
 	} {
-		see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
+		see, path, c := dialRaw(t, at), newPath(), dialServer(t, at, zklock.ClientOptions{})
 		m := rule.open(c.RWMutex(path, zklock.Options{}))
-		held := acquire(t, newRW(t, at, path).RLock)
-		unlock(t, acquire(t, m.RLock)) // has met another
-		unlock(t, held)
+		held := acquireLock(t, newRW(t, at, path).RLock)
+		unlockLease(t, acquireLock(t, m.RLock)) // has met another
+		unlockLease(t, held)
 		before := counts(c)
 		var writers []<-chan result
 		for i := range 3 {
-			writers = append(writers, behind(t.Context(), newRW(t, at, path).Lock))
+			writers = append(writers, lockBehind(t.Context(), newRW(t, at, path).Lock))
 			awaitQueue(t, see, path, i+1)
 		}
-		reader := behind(t.Context(), m.RLock)
+		reader := lockBehind(t.Context(), m.RLock)
 		handOver(t, awaitLease(t, writers[0]), writers[1], writers[2], reader)
 		expectEqual(t, "a reader behind three writers costs", counts(c).Sub(before), rule.want)
 	}
@@ -88,17 +88,17 @@ func TestReentrant(t *testing.T) {
 
 func ownerCounts(t *testing.T, at harness.Endpoint) {
 	path := newPath()
-	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	c, d := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
 	o := c.Reentrant(path, zklock.Options{}).Owner()
 	var leases []*zklock.Lease
 	for i := range 4 {
-		leases = append(leases, acquire(t, o.TryLock))
+		leases = append(leases, acquireLock(t, o.TryLock))
 		expectEqual(t, "the token", leases[i].Token(), leases[0].Token())
 		expectEqual(t, "Count", o.Count(), i+1)
 	}
-	next := behind(t.Context(), d.Reentrant(path, zklock.Options{}).Owner().Lock)
+	next := lockBehind(t.Context(), d.Reentrant(path, zklock.Options{}).Owner().Lock)
 	for i, k := range []int{0, 2, 3} { // the first is nothing special
-		unlock(t, leases[k])
+		unlockLease(t, leases[k])
 		expectError(t, leases[k].Unlock(t.Context()), zklock.ErrNotHeld)
 		expectError(t, leases[k].Err(), zklock.ErrReleased)
 		expectEqual(t, "Count", o.Count(), 3-i)
@@ -108,67 +108,67 @@ func ownerCounts(t *testing.T, at harness.Endpoint) {
 
 func expectExcluded(t *testing.T, what string, f taker) {
 	t.Helper()
-	if l, err := f(within(t, aWhile)); !errors.Is(err, context.DeadlineExceeded) {
+	if l, err := f(contextWithin(t, aWhile)); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("%s gets %v, %v, want that it waits", what, l, err)
 	}
 }
 
 func ownerLoses(t *testing.T, at harness.Endpoint) {
 	p := newProxy(t, at)
-	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
+	c := dialServer(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second})
 	zklock.SetMargin(c, -time.Hour) // only the servers end its session
 	m := c.Reentrant(newPath(), zklock.Options{})
 	o := m.Owner()
-	outer, inner := acquire(t, o.Lock), acquire(t, o.Lock)
-	see := raw(t, at)
-	changeSession(t, p, c, func() bool { return len(queue(t, see, m.Path())) == 0 })
+	outer, inner := acquireLock(t, o.Lock), acquireLock(t, o.Lock)
+	see := dialRaw(t, at)
+	changeSession(t, p, c, func() bool { return len(listQueue(t, see, m.Path())) == 0 })
 	for _, l := range []*zklock.Lease{inner, outer} {
 		<-l.Done()
 		expectError(t, lockError(t.Context(), o.Lock), zklock.ErrSessionExpired)
 		expectLost(t, l)
 	}
 	expectEqual(t, "Count", o.Count(), 0)
-	l := acquire(t, o.Lock)
+	l := acquireLock(t, o.Lock)
 	expectRisingTokens(t, outer, l)
-	unlock(t, l)
+	unlockLease(t, l)
 }
 
 // ownerQueuesOnce: one goroutine of an owner queues for all, and another if that one gives up.
 func ownerQueuesOnce(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	m := dial(t, at, zklock.ClientOptions{}).Reentrant(path, zklock.Options{})
+	see, path := dialRaw(t, at), newPath()
+	m := dialServer(t, at, zklock.ClientOptions{}).Reentrant(path, zklock.Options{})
 	o, other := m.Owner(), m.Owner()
-	held := acquire(t, other.Lock)
+	held := acquireLock(t, other.Lock)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	a, b, c := behind(ctx, o.Lock), behind(t.Context(), o.Lock), behind(t.Context(), o.Lock)
+	a, b, c := lockBehind(ctx, o.Lock), lockBehind(t.Context(), o.Lock), lockBehind(t.Context(), o.Lock)
 	awaitQueue(t, see, path, 2)
 	expectError(t, lockError(t.Context(), o.TryLock), zklock.ErrNotAcquired)
 	cancel()
 	expectError(t, (<-a).err, context.Canceled)
 	expectWaiting(t, b)
 	awaitQueue(t, see, path, 2)
-	unlock(t, held)
+	unlockLease(t, held)
 	first, second := awaitLease(t, b), awaitLease(t, c)
 	awaitQueue(t, see, path, 1)
-	unlock(t, first)
+	unlockLease(t, first)
 	expectExcluded(t, "another owner", other.Lock)
-	unlock(t, second)
+	unlockLease(t, second)
 	awaitQueue(t, see, path, 0)
 }
 
 // ownerShutDown: an owner that begins to read races with nothing in Shutdown.
 func ownerShutDown(t *testing.T, at harness.Endpoint) {
 	for range 8 {
-		c := dial(t, at, zklock.ClientOptions{})
+		c := dialServer(t, at, zklock.ClientOptions{})
 		o := c.RWMutex(newPath(), zklock.Options{}).Owner()
-		acquire(t, o.Lock)
+		acquireLock(t, o.Lock)
 		var reads sync.WaitGroup
 		reads.Go(func() {
 			for zklock.Lend(o) {
 			}
 		})
-		lock(t, c.Mutex(newPath(), zklock.Options{})) // meanwhile it begins
+		lockNow(t, c.Mutex(newPath(), zklock.Options{})) // meanwhile it begins
 		requireNoError(t, c.Shutdown(t.Context()))
 		reads.Wait()
 	}
@@ -177,47 +177,47 @@ func ownerShutDown(t *testing.T, at harness.Endpoint) {
 // rwOwner: reading again costs nothing, and a reader cannot write. Nobody else writes between a
 // write and a read, though a writer waits and the reply to the reader's ticket is lost.
 func rwOwner(t *testing.T, at harness.Endpoint) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	c := dial(t, p.at, zklock.ClientOptions{})
+	p, see, path := newProxy(t, at), dialRaw(t, at), newPath()
+	c := dialServer(t, p.at, zklock.ClientOptions{})
 	o, b := c.RWMutex(path, zklock.Options{}).Owner(), newRW(t, at, path)
-	r := acquire(t, o.RLock)
+	r := acquireLock(t, o.RLock)
 	var again *zklock.Lease
-	expectCost(t, harness.Counts{}, func() { again = acquire(t, o.RLock) }, c)
+	expectCost(t, harness.Counts{}, func() { again = acquireLock(t, o.RLock) }, c)
 	for _, lock := range []taker{o.Lock, o.TryLock} {
 		expectError(t, lockError(t.Context(), lock), zklock.ErrUpgrade)
 	}
-	unlock(t, r)
-	handOver(t, again, behind(t.Context(), b.Lock))
+	unlockLease(t, r)
+	handOver(t, again, lockBehind(t.Context(), b.Lock))
 
-	w := acquire(t, o.Lock)
-	sharer, writer := behind(t.Context(), b.RLock), behind(t.Context(), b.Lock)
+	w := acquireLock(t, o.Lock)
+	sharer, writer := lockBehind(t.Context(), b.RLock), lockBehind(t.Context(), b.Lock)
 	p.loseReply()
-	r = acquire(t, o.RLock)
+	r = acquireLock(t, o.RLock)
 	p.requireReplyLost(t)
 	expectEqual(t, "the reader's token", r.Token(), w.Token())
-	inner := acquire(t, o.Lock) // it still writes
+	inner := acquireLock(t, o.Lock) // it still writes
 	if writes, reads := o.Counts(); writes != 2 || reads != 1 {
 		t.Errorf("Counts = %d, %d, want 2, 1", writes, reads)
 	}
-	unlock(t, w)
+	unlockLease(t, w)
 	handOver(t, inner, sharer)
 	expectWaiting(t, writer)
 	expectError(t, lockError(t.Context(), o.Lock), zklock.ErrUpgrade)
 	handOver(t, r, writer)
 
-	w = acquire(t, o.Lock)
-	writer = behind(t.Context(), b.Lock) // watches the write ticket
-	r = acquire(t, o.RLock)
-	unlock(t, w)
+	w = acquireLock(t, o.Lock)
+	writer = lockBehind(t.Context(), b.Lock) // watches the write ticket
+	r = acquireLock(t, o.RLock)
+	unlockLease(t, w)
 	handOver(t, r, writer)
 
-	w = acquire(t, o.Lock)
-	late, reads := dial(t, at, zklock.ClientOptions{}), make(chan *zklock.Lease, 1)
+	w = acquireLock(t, o.Lock)
+	late, reads := dialServer(t, at, zklock.ClientOptions{}), make(chan *zklock.Lease, 1)
 	zklock.StallOnce(late, zklock.BeforeWatch, func() { // it has seen the write ticket only
-		reads <- acquire(t, o.RLock)
-		unlock(t, w)
+		reads <- acquireLock(t, o.RLock)
+		unlockLease(t, w)
 	})
-	writer = behind(t.Context(), late.RWMutex(path, zklock.Options{}).Lock)
+	writer = lockBehind(t.Context(), late.RWMutex(path, zklock.Options{}).Lock)
 	r = <-reads
 	expectWaiting(t, writer)
 	handOver(t, r, writer)
@@ -226,30 +226,30 @@ func rwOwner(t *testing.T, at harness.Endpoint) {
 
 func rwDowngradeLost(t *testing.T, at harness.Endpoint) {
 	p, path := newProxy(t, at), newPath()
-	m := dial(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})
+	m := dialServer(t, p.at, zklock.ClientOptions{SessionTimeout: time.Second}).RWMutex(path, zklock.Options{})
 	o := m.Owner()
-	w := acquire(t, o.Lock)
+	w := acquireLock(t, o.Lock)
 	p.disconnect()
 	<-w.Done()
 	b := newRW(t, at, path)
-	other := acquire(t, b.Lock)
+	other := acquireLock(t, b.Lock)
 	p.Refuse(false)
-	read := behind(t.Context(), o.RLock) // queues like any other
+	read := lockBehind(t.Context(), o.RLock) // queues like any other
 	expectWaiting(t, read)
-	unlock(t, other)
+	unlockLease(t, other)
 	r := awaitLease(t, read)
 	expectError(t, lockError(t.Context(), o.Lock), zklock.ErrLost) // not ErrUpgrade: it still has a lost write
-	unlock(t, r)
+	unlockLease(t, r)
 	expectLost(t, w)
 }
 
 // rwDowngradeEnds: the owner unlocks its write before its reader's grant.
 func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
-	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
+	see, path, c := dialRaw(t, at), newPath(), dialServer(t, at, zklock.ClientOptions{})
 	a := c.RWMutex(path, zklock.Options{})
 	o := a.Owner()
-	w := acquire(t, o.Lock)
-	zklock.StallOnce(c, zklock.TicketMade, func() { unlock(t, w) })
+	w := acquireLock(t, o.Lock)
+	zklock.StallOnce(c, zklock.TicketMade, func() { unlockLease(t, w) })
 	if r, err := o.RLock(t.Context()); !errors.Is(err, zklock.ErrNotHeld) {
 		t.Fatalf("RLock = %v, %v, want ErrNotHeld", r, err)
 	}
@@ -257,7 +257,7 @@ func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
 }
 
 func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
-	see, path, c := raw(t, at), newPath(), dial(t, at, zklock.ClientOptions{})
+	see, path, c := dialRaw(t, at), newPath(), dialServer(t, at, zklock.ClientOptions{})
 	takenBeforeLook(t, see, c, c.RWMutex(path, zklock.Options{}).Lock, newRW(t, at, path).Lock, newRW(t, at, path).Lock)
 }
 
@@ -266,7 +266,7 @@ func changeSession(t *testing.T, p *proxy, c *zklock.Client, gone func() bool) {
 	t.Helper()
 	old := zklock.SessionID(c)
 	p.disconnect()
-	eventually(t, "the session expires", gone)
+	waitUntil(t, "the session expires", gone)
 	p.Refuse(false)
-	eventually(t, "the client has another", func() bool { return zklock.Up(c) && zklock.SessionID(c) != old })
+	waitUntil(t, "the client has another", func() bool { return zklock.Up(c) && zklock.SessionID(c) != old })
 }

@@ -53,10 +53,10 @@ func stopCommon() error {
 	if common == nil {
 		return nil
 	}
-	return errors.Join(sweep(common.Endpoint()), common.Stop())
+	return errors.Join(sweepServer(common.Endpoint()), common.Stop())
 }
 
-func sweep(at harness.Endpoint) error {
+func sweepServer(at harness.Endpoint) error {
 	if at.Username == "" {
 		at.Username, at.Password = user, password // some nodes are this user's
 	}
@@ -112,7 +112,7 @@ func ensemble(t *testing.T) *backend.Server {
 
 func leader(t *testing.T, server *backend.Server) int {
 	t.Helper()
-	i, err := server.Leader(within(t, patience))
+	i, err := server.Leader(contextWithin(t, patience))
 	requireNoError(t, err)
 	return i
 }
@@ -139,12 +139,12 @@ func TestTLS(t *testing.T) {
 	server, err := backend.StartSetup(t.Context(), harness.KindZooKeeper, backend.Setup{TLS: true, ClientCertificate: true, Own: true})
 	requireStarted(t, server, err)
 	at := server.Endpoint()
-	m := dial(t, at, zklock.ClientOptions{TLS: at.TLS}).Mutex(newPath(), zklock.Options{})
-	n := dial(t, at, zklock.ClientOptions{TLS: at.TLS}).Mutex(m.Path(), zklock.Options{})
+	m := dialServer(t, at, zklock.ClientOptions{TLS: at.TLS}).Mutex(newPath(), zklock.Options{})
+	n := dialServer(t, at, zklock.ClientOptions{TLS: at.TLS}).Mutex(m.Path(), zklock.Options{})
 	for range 3 {
-		handOver(t, lock(t, m), behind(t.Context(), n.Lock))
+		handOver(t, lockNow(t, m), lockBehind(t.Context(), n.Lock))
 	}
-	c, err := zklock.Dial(within(t, 500*time.Millisecond), at.Addrs[0], zklock.ClientOptions{TLS: &tls.Config{RootCAs: at.TLS.RootCAs}})
+	c, err := zklock.Dial(contextWithin(t, 500*time.Millisecond), at.Addrs[0], zklock.ClientOptions{TLS: &tls.Config{RootCAs: at.TLS.RootCAs}})
 	if err == nil {
 		c.Close()
 		t.Error("Dial succeeds without a certificate")
@@ -158,10 +158,10 @@ func TestTLS(t *testing.T) {
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	at := startServer(t, backend.EnsembleOptions{Config: "enforceQuota=true"})
-	see, c, path := raw(t, at), dial(t, at, zklock.ClientOptions{}), "/limited"
+	see, c, path := dialRaw(t, at), dialServer(t, at, zklock.ClientOptions{}), "/limited"
 	m, s := newMutex(t, at, path+"/mutex"), c.Semaphore(path+"/semaphore", 2, zklock.Options{})
-	held, one, two := lock(t, m), acquire(t, s.Lock), acquire(t, s.Lock)
-	next, first, second := behind(t.Context(), m.Lock), behind(t.Context(), s.Lock), behind(t.Context(), s.Lock)
+	held, one, two := lockNow(t, m), acquireLock(t, s.Lock), acquireLock(t, s.Lock)
+	next, first, second := lockBehind(t.Context(), m.Lock), lockBehind(t.Context(), s.Lock), lockBehind(t.Context(), s.Lock)
 	createNode(t, see, "/zookeeper/quota"+path, nil, 0)
 	createNode(t, see, "/zookeeper/quota"+path+"/zookeeper_stats", []byte("count=10,bytes=500"), 0)
 	createNode(t, see, "/zookeeper/quota"+path+"/zookeeper_limits", []byte("count=-1,bytes=-1;byteHardLimit=1;countHardLimit=-1"), 0)
@@ -169,10 +169,10 @@ func TestQuota(t *testing.T) {
 		t.Fatal("the test shows nothing: there is no quota")
 	}
 	handOver(t, held, next)
-	unlock(t, one)
-	unlock(t, two)
+	unlockLease(t, one)
+	unlockLease(t, two)
 	for _, l := range []*zklock.Lease{awaitLease(t, first), awaitLease(t, second)} {
-		unlock(t, l)
+		unlockLease(t, l)
 	}
 }
 
@@ -200,7 +200,7 @@ func TestSuite(t *testing.T) {
 	if testing.Short() { // TestFaults runs them too
 		left := []string{"zk-herd", "zk-poll", "zk-writelock", "zk-boolean-mutex", "zk-two-level", "zk-two-level-local-first"}
 		t.Logf("make test-all also runs the historical locks, which may fail, and %q", left)
-		suite = slices.DeleteFunc(correct(), func(v *harness.Variant) bool { return slices.Contains(left, v.Name) })
+		suite = slices.DeleteFunc(correctVariants(), func(v *harness.Variant) bool { return slices.Contains(left, v.Name) })
 	}
 	locktest.Run(t, suite)
 }

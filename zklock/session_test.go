@@ -26,13 +26,13 @@ func TestSession(t *testing.T) {
 
 // lostReplyAndCancel: an unconfirmed ticket is removed after its waiter has left.
 func lostReplyAndCancel(t *testing.T, at harness.Endpoint) {
-	p, see := newProxy(t, at), raw(t, at)
+	p, see := newProxy(t, at), dialRaw(t, at)
 	m := newMutex(t, p.at, newPath())
-	unlock(t, lock(t, m))
+	unlockLease(t, lockNow(t, m))
 	p.Refuse(true) // the client does not reconnect for now
 	p.loseReply()
-	expectError(t, lockError(within(t, 500*time.Millisecond), m.Lock), context.DeadlineExceeded) // without a connection
-	awaitQueue(t, see, m.Path(), 1)                                                              // the ticket of the lost reply
+	expectError(t, lockError(contextWithin(t, 500*time.Millisecond), m.Lock), context.DeadlineExceeded) // without a connection
+	awaitQueue(t, see, m.Path(), 1)                                                                     // the ticket of the lost reply
 	p.Refuse(false)
 	awaitQueue(t, see, m.Path(), 0)
 }
@@ -53,9 +53,9 @@ func expiresBeforeGrant(t *testing.T, at harness.Endpoint) {
 
 // leaseTooShort: when little is left of the session, a lease begins after a proof.
 func leaseTooShort(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{SessionTimeout: time.Second})
+	c := dialServer(t, at, zklock.ClientOptions{SessionTimeout: time.Second})
 	before := zklock.Deadline(c)
-	eventually(t, "little is left", func() bool { return time.Until(before) < c.SessionTimeout()/10 })
+	waitUntil(t, "little is left", func() bool { return time.Until(before) < c.SessionTimeout()/10 })
 	if err := zklock.Assure(t.Context(), c); err != nil || !zklock.Deadline(c).After(before) {
 		t.Errorf("a lease may begin with %v left, %v", time.Until(zklock.Deadline(c)), err)
 	}
@@ -77,7 +77,7 @@ func (s *sleeper) suspend(d time.Duration) { s.slept.Add(int64(d)) }
 func newSleeper(t *testing.T, at harness.Endpoint, timeout time.Duration) *sleeper {
 	t.Helper()
 	s := new(sleeper)
-	s.Client = dial(t, at, zklock.WithSuspends(zklock.ClientOptions{SessionTimeout: timeout}, func() time.Duration { return time.Duration(s.slept.Load()) }))
+	s.Client = dialServer(t, at, zklock.WithSuspends(zklock.ClientOptions{SessionTimeout: timeout}, func() time.Duration { return time.Duration(s.slept.Load()) }))
 	return s
 }
 
@@ -87,7 +87,7 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 	s := newSleeper(t, p.at, timeout)
 	var held []*zklock.Lease
 	for _, k := range kinds {
-		held = append(held, acquire(t, k.lock(s.Client, newPath()).Lock))
+		held = append(held, acquireLock(t, k.lock(s.Client, newPath()).Lock))
 	}
 	p.disconnect() // nothing proves that the session is alive
 	for i, l := range held {
@@ -102,24 +102,24 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 		expectLost(t, l)
 	}
 	p.Refuse(false)
-	l := acquire(t, s.Mutex(newPath(), zklock.Options{}).Lock)
+	l := acquireLock(t, s.Mutex(newPath(), zklock.Options{}).Lock)
 	if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 {
 		t.Errorf("a lease after the suspend ends in %v: %v", time.Until(until), l.Err())
 	}
-	unlock(t, l)
+	unlockLease(t, l)
 }
 
 func suspendPastMaxHold(t *testing.T, at harness.Endpoint) {
 	const most = 4 * time.Second
-	other := dial(t, at, zklock.ClientOptions{})
+	other := dialServer(t, at, zklock.ClientOptions{})
 	for _, k := range kinds {
 		s, path := newSleeper(t, at, 40*time.Second), newPath()
-		l := acquire(t, k.open(s.Client, path, 1, zklock.Options{MaxHold: most}).Lock)
+		l := acquireLock(t, k.open(s.Client, path, 1, zklock.Options{MaxHold: most}).Lock)
 		s.suspend(most)
 		if err := l.Err(); !errors.Is(err, zklock.ErrLost) || !strings.Contains(err.Error(), "MaxHold") {
 			t.Errorf("%s: Err = %v, want one about MaxHold", k.name, err)
 		}
-		unlock(t, acquire(t, k.rival(other, path).Lock))
+		unlockLease(t, acquireLock(t, k.rival(other, path).Lock))
 	}
 }
 
@@ -135,19 +135,19 @@ func TestContact(t *testing.T) {
 // others none. In a second a busy machine would leave little after each answer.
 func contactCost(t *testing.T, at harness.Endpoint) {
 	const timeout, timeouts = 2 * time.Second, 4
-	see, path := raw(t, at), newPath()
+	see, path := dialRaw(t, at), newPath()
 	var clients [3]*zklock.Client
 	for i := range clients {
-		clients[i] = zklock.Relax(dial(t, at, zklock.ClientOptions{SessionTimeout: timeout}))
+		clients[i] = zklock.Relax(dialServer(t, at, zklock.ClientOptions{SessionTimeout: timeout}))
 	}
-	held := lock(t, clients[0].Mutex(path, zklock.Options{}))
-	next := waiting(t, t.Context(), clients[1].Mutex(path, zklock.Options{}), see, 2)
-	unlock(t, lock(t, clients[2].Mutex(newPath(), zklock.Options{})))
+	held := lockNow(t, clients[0].Mutex(path, zklock.Options{}))
+	next := startWaiting(t, t.Context(), clients[1].Mutex(path, zklock.Options{}), see, 2)
+	unlockLease(t, lockNow(t, clients[2].Mutex(newPath(), zklock.Options{})))
 	var sent [3]uint64
 	began := time.Now()
 	var measured sync.WaitGroup
 	for i, c := range clients {
-		measured.Go(func() { sent[i] = cost(func() { time.Sleep(timeouts * timeout) }, c).Requests })
+		measured.Go(func() { sent[i] = countCost(func() { time.Sleep(timeouts * timeout) }, c).Requests })
 	}
 	measured.Wait()
 	took := time.Since(began)
@@ -163,13 +163,13 @@ func contactCost(t *testing.T, at harness.Endpoint) {
 }
 
 func contactBusy(t *testing.T, at harness.Endpoint) {
-	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
+	c := dialServer(t, at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
 	m := c.Mutex(newPath(), zklock.Options{})
-	unlock(t, lock(t, m))
+	unlockLease(t, lockNow(t, m))
 	acquisitions := 0
-	have := cost(func() {
+	have := countCost(func() {
 		for end := time.Now().Add(5 * time.Second); time.Now().Before(end); acquisitions++ {
-			unlock(t, lock(t, m))
+			unlockLease(t, lockNow(t, m))
 		}
 	}, c)
 	if want := (harness.Counts{Requests: uint64(2*acquisitions + 1)}); have != want { // the first watches the node of the lock
@@ -179,13 +179,13 @@ func contactBusy(t *testing.T, at harness.Endpoint) {
 
 func contactBelowRoot(t *testing.T, _ harness.Endpoint) {
 	at := startServer(t, backend.EnsembleOptions{})
-	see := raw(t, at)
+	see := dialRaw(t, at)
 	createNode(t, see, "/open", nil, 0)
 	setACL(t, see, "/", zk.WorldACL(zk.PermCreate|zk.PermAdmin))
-	c := dial(t, at, zklock.ClientOptions{SessionTimeout: 2 * time.Second})
-	l, other := lock(t, c.Mutex("/open/lock", zklock.Options{})), lock(t, c.Mutex("/open/other", zklock.Options{}))
+	c := dialServer(t, at, zklock.ClientOptions{SessionTimeout: 2 * time.Second})
+	l, other := lockNow(t, c.Mutex("/open/lock", zklock.Options{})), lockNow(t, c.Mutex("/open/other", zklock.Options{}))
 	setACL(t, see, "/open/other", zk.WorldACL(zk.PermAdmin))
 	expectError(t, other.Unlock(t.Context()), zklock.ErrNotHeld) // its ticket stays
 	time.Sleep(2 * c.SessionTimeout())
-	unlock(t, l)
+	unlockLease(t, l)
 }

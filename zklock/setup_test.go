@@ -29,9 +29,9 @@ type serverTest struct {
 	run  func(*testing.T, harness.Endpoint)
 }
 
-// together runs up to 16 tests at once, more than t.Parallel would: they wait most of the time.
+// runTogether runs up to 16 tests at once, more than t.Parallel would: they wait most of the time.
 // More would keep a server with one processor from renewing their sessions.
-func together(t *testing.T, at harness.Endpoint, tests []serverTest) {
+func runTogether(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	slots := make(chan struct{}, 16)
 	var wg sync.WaitGroup
 	defer wg.Wait()
@@ -48,21 +48,21 @@ func together(t *testing.T, at harness.Endpoint, tests []serverTest) {
 func runParallel(t *testing.T, tests []serverTest) {
 	t.Helper()
 	t.Parallel()
-	together(t, endpoint(t), tests)
+	runTogether(t, endpoint(t), tests)
 }
 
-// within returns a context that ends after d, or with t.
-func within(t *testing.T, d time.Duration) context.Context {
+// contextWithin returns a context that ends after d, or with t.
+func contextWithin(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
 	return ctx
 }
 
-// dial connects a client for the duration of t. With the default session timeout it does not
+// dialServer connects a client for the duration of t. With the default session timeout it does not
 // guard its tickets for three seconds: most tests count requests, on possibly slow machines.
-func dial(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) *zklock.Client {
+func dialServer(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) *zklock.Client {
 	t.Helper()
-	c, err := zklock.Dial(within(t, patience), at.Addrs[0], o)
+	c, err := zklock.Dial(contextWithin(t, patience), at.Addrs[0], o)
 	requireNoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	if o.SessionTimeout == 0 {
@@ -73,12 +73,12 @@ func dial(t *testing.T, at harness.Endpoint, o zklock.ClientOptions) *zklock.Cli
 
 func newMutex(t *testing.T, at harness.Endpoint, path string) *zklock.Mutex {
 	t.Helper()
-	return dial(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})
+	return dialServer(t, at, zklock.ClientOptions{}).Mutex(path, zklock.Options{})
 }
 
-func raw(t *testing.T, at harness.Endpoint) *wirezk.Conn {
+func dialRaw(t *testing.T, at harness.Endpoint) *wirezk.Conn {
 	t.Helper()
-	c, err := wirezk.Connect(within(t, patience), at, wirezk.Options{})
+	c, err := wirezk.Connect(contextWithin(t, patience), at, wirezk.Options{})
 	requireNoError(t, err)
 	t.Cleanup(c.Close)
 	return c
@@ -90,7 +90,7 @@ const user, password = "locklab", "secret"
 
 func newPath() string { return root + "/" + rand.Text() }
 
-func queue(t *testing.T, c *wirezk.Conn, path string) []string {
+func listQueue(t *testing.T, c *wirezk.Conn, path string) []string {
 	t.Helper()
 	names, _, err := c.Children(path)
 	if err != nil && !errors.Is(err, zk.ErrNoNode) {
@@ -104,14 +104,14 @@ func queue(t *testing.T, c *wirezk.Conn, path string) []string {
 func awaitQueue(t *testing.T, c *wirezk.Conn, path string, n int) []string {
 	t.Helper()
 	var names []string
-	eventually(t, "the queue has the right length", func() bool {
-		names = queue(t, c, path)
+	waitUntil(t, "the queue has the right length", func() bool {
+		names = listQueue(t, c, path)
 		return len(names) == n
 	})
 	return names
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -120,12 +120,12 @@ func eventually(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func lock(t *testing.T, m *zklock.Mutex) *zklock.Lease {
+func lockNow(t *testing.T, m *zklock.Mutex) *zklock.Lease {
 	t.Helper()
-	return acquire(t, m.Lock)
+	return acquireLock(t, m.Lock)
 }
 
-func unlock(t *testing.T, l harness.Lease) {
+func unlockLease(t *testing.T, l harness.Lease) {
 	t.Helper()
 	requireNoError(t, l.Unlock(t.Context()))
 }
@@ -164,12 +164,12 @@ func handOver[L harness.Lease](t *testing.T, held L, waiters ...<-chan outcome[L
 	t.Helper()
 	for _, w := range waiters {
 		expectWaiting(t, w)
-		unlock(t, held)
+		unlockLease(t, held)
 		l := awaitLease(t, w)
 		expectRisingTokens(t, held, l)
 		held = l
 	}
-	unlock(t, held)
+	unlockLease(t, held)
 }
 
 func expectRisingTokens[L harness.Lease](t *testing.T, leases ...L) {
@@ -212,17 +212,17 @@ type outcome[L any] struct {
 
 type result = outcome[*zklock.Lease]
 
-// waiting starts a Lock in the background and waits for n tickets, and most likely its watch.
-func waiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
+// startWaiting starts a Lock in the background and waits for n tickets, and most likely its watch.
+func startWaiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
 	t.Helper()
-	got := begins(ctx, m.Lock)
+	got := beginLock(ctx, m.Lock)
 	awaitQueue(t, see, m.Path(), n)
 	awaitQuiet(t, aWhile/4, zklock.ClientOf(m)) // it watches
 	return got
 }
 
-// begins starts a Lock in the background.
-func begins[L any](ctx context.Context, f func(context.Context) (L, error)) <-chan outcome[L] {
+// beginLock starts a Lock in the background.
+func beginLock[L any](ctx context.Context, f func(context.Context) (L, error)) <-chan outcome[L] {
 	got := make(chan outcome[L], 1)
 	go func() {
 		l, err := f(ctx)
@@ -233,8 +233,8 @@ func begins[L any](ctx context.Context, f func(context.Context) (L, error)) <-ch
 
 func awaitQuiet(t *testing.T, while time.Duration, c *zklock.Client) {
 	t.Helper()
-	eventually(t, "the client asks nothing", func() bool {
-		return cost(func() { time.Sleep(while) }, c) == harness.Counts{}
+	waitUntil(t, "the client asks nothing", func() bool {
+		return countCost(func() { time.Sleep(while) }, c) == harness.Counts{}
 	})
 }
 

@@ -24,7 +24,7 @@ type timeline struct {
 
 func newTimeline() *timeline { return &timeline{queued: make(chan struct{}, 100)} }
 
-func note[E any](s *timeline) func(E) {
+func noteTo[E any](s *timeline) func(E) {
 	return func(e E) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -33,12 +33,12 @@ func note[E any](s *timeline) func(E) {
 }
 
 func (s *timeline) trace() *zklock.Trace {
-	queued := note[locks.QueuedInfo](s)
+	queued := noteTo[locks.QueuedInfo](s)
 	return &zklock.Trace{
 		Queued: func(e locks.QueuedInfo) { queued(e); s.queued <- struct{}{} },
-		Woken:  note[locks.WokenInfo](s), Granted: note[locks.GrantedInfo](s), Failed: note[locks.FailedInfo](s),
-		Renewed: note[locks.RenewedInfo](s), RenewalFailed: note[locks.RenewalFailedInfo](s),
-		Released: note[locks.ReleasedInfo](s), Lost: note[locks.LostInfo](s),
+		Woken:  noteTo[locks.WokenInfo](s), Granted: noteTo[locks.GrantedInfo](s), Failed: noteTo[locks.FailedInfo](s),
+		Renewed: noteTo[locks.RenewedInfo](s), RenewalFailed: noteTo[locks.RenewalFailedInfo](s),
+		Released: noteTo[locks.ReleasedInfo](s), Lost: noteTo[locks.LostInfo](s),
 	}
 }
 
@@ -116,13 +116,13 @@ func TestTrace(t *testing.T) {
 // traceWait traces Locks behind another client: a TryLock, one that is cancelled, and one that
 // gets the lock.
 func traceWait(t *testing.T, at harness.Endpoint) {
-	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	a, b := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
 	for _, k := range kinds {
 		path := newPath()
 		tried, cancelled, served := newTimeline(), newTimeline(), newTimeline()
 		begin := func(ctx context.Context, s *timeline) <-chan result {
 			// A lock of its own: a Cohort may still withdraw from the wait that was cancelled.
-			got := begins(zklock.WithTrace(ctx, s.trace()), k.lock(b, path).Lock)
+			got := beginLock(zklock.WithTrace(ctx, s.trace()), k.lock(b, path).Lock)
 			if strings.HasPrefix(k.traced, "queued") {
 				select {
 				case <-s.queued:
@@ -132,7 +132,7 @@ func traceWait(t *testing.T, at harness.Endpoint) {
 			}
 			return got
 		}
-		held := acquire(t, k.rival(a, path).Lock)
+		held := acquireLock(t, k.rival(a, path).Lock)
 		expectError(t, lockError(zklock.WithTrace(t.Context(), tried.trace()), k.lock(b, path).TryLock), zklock.ErrNotAcquired)
 		tried.want(t, k.name+", TryLock", "failed", k.path(path), 0)
 
@@ -150,24 +150,24 @@ func traceWait(t *testing.T, at harness.Endpoint) {
 		}
 
 		got = begin(t.Context(), served)
-		unlock(t, held)
+		unlockLease(t, held)
 		l := awaitLease(t, got)
-		unlock(t, l)
+		unlockLease(t, l)
 		served.want(t, k.name, k.traced, k.path(path), l.Token())
 	}
 }
 
 // traceOnce: a waiter that waits several times is Queued once.
 func traceOnce(t *testing.T, at harness.Endpoint) {
-	a, b := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	a, b := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
 	for _, k := range kinds {
 		if !k.counts {
 			continue
 		}
 		path, s := newPath(), newTimeline()
-		held := acquire(t, k.lock(a, path).Lock)
-		next := behind(t.Context(), k.lock(b, path).Lock)
-		last := behind(zklock.WithTrace(t.Context(), s.trace()), k.lock(b, path).Lock)
+		held := acquireLock(t, k.lock(a, path).Lock)
+		next := lockBehind(t.Context(), k.lock(b, path).Lock)
+		last := lockBehind(zklock.WithTrace(t.Context(), s.trace()), k.lock(b, path).Lock)
 		<-s.queued
 		handOver(t, held, next, last) // it waits in its next queue meanwhile
 		if told := s.String(); strings.Count(told, "queued") != 1 {
@@ -179,37 +179,37 @@ func traceOnce(t *testing.T, at harness.Endpoint) {
 // traceClient: the Trace of the client gets the events after the Trace of the context.
 func traceClient(t *testing.T, at harness.Endpoint) {
 	s, path := newTimeline(), newPath()
-	m, first := dial(t, at, zklock.ClientOptions{Trace: s.trace()}).Mutex(path, zklock.Options{}), "not called"
+	m, first := dialServer(t, at, zklock.ClientOptions{Trace: s.trace()}).Mutex(path, zklock.Options{}), "not called"
 	l, err := m.Lock(zklock.WithTrace(t.Context(), &zklock.Trace{Granted: func(locks.GrantedInfo) { first = s.String() }}))
 	requireNoError(t, err)
 	expectEqual(t, "the events before the Trace of the context gets the grant", first, "")
-	unlock(t, l)
+	unlockLease(t, l)
 	s.want(t, "mutex", "granted, released", path, l.Token())
 }
 
 // traceWithin: waits behind goroutines of the same client.
 func traceWithin(t *testing.T, at harness.Endpoint) {
-	c, path := dial(t, at, zklock.ClientOptions{}), newPath()
+	c, path := dialServer(t, at, zklock.ClientOptions{}), newPath()
 	k := c.Cohort(path, zklock.CohortOptions{})
-	held, s := acquire(t, k.Lock), []*timeline{newTimeline(), newTimeline()}
+	held, s := acquireLock(t, k.Lock), []*timeline{newTimeline(), newTimeline()}
 	var got []<-chan result
 	for _, s := range s {
-		got = append(got, begins(zklock.WithTrace(t.Context(), s.trace()), k.Lock))
+		got = append(got, beginLock(zklock.WithTrace(t.Context(), s.trace()), k.Lock))
 		<-s.queued
 	}
 	for i, s := range s {
-		unlock(t, held)
+		unlockLease(t, held)
 		held = awaitLease(t, got[i])
 		s.want(t, "cohort", fmt.Sprintf("queued %d, granted", i), path, held.Token())
 	}
-	unlock(t, held)
+	unlockLease(t, held)
 }
 
 // traceLoss spoils the link of a held lock of each kind after renewals, and checks the reports.
 func traceLoss(t *testing.T, at harness.Endpoint, spoil func(*proxy), why string) {
 	const timeout = 4 * time.Second // a busy machine may stall for a second
 	p := newProxy(t, at)
-	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: timeout})
+	c := dialServer(t, p.at, zklock.ClientOptions{SessionTimeout: timeout})
 	var held []*zklock.Lease
 	var timelines []*timeline
 	var names []string
@@ -220,11 +220,11 @@ func traceLoss(t *testing.T, at harness.Endpoint, spoil func(*proxy), why string
 		held, timelines, names = append(held, l), append(timelines, s), append(names, k.path(path))
 	}
 	for _, s := range timelines {
-		eventually(t, "the lease is renewed", func() bool { return len(eventsOf[locks.RenewedInfo](s)) > 0 })
+		waitUntil(t, "the lease is renewed", func() bool { return len(eventsOf[locks.RenewedInfo](s)) > 0 })
 	}
 	spoil(p)
 	for i, s := range timelines {
-		eventually(t, "the lease is lost", func() bool { return len(eventsOf[locks.LostInfo](s)) > 0 })
+		waitUntil(t, "the lease is lost", func() bool { return len(eventsOf[locks.LostInfo](s)) > 0 })
 		name, token := names[i], held[i].Token()
 		renewed, failed, lost := eventsOf[locks.RenewedInfo](s)[0], eventsOf[locks.RenewalFailedInfo](s), eventsOf[locks.LostInfo](s)
 		if len(failed) != 1 || len(lost) != 1 {
@@ -238,7 +238,7 @@ func traceLoss(t *testing.T, at harness.Endpoint, spoil func(*proxy), why string
 			t.Errorf("renewed: %+v, want %s with token %d", renewed, name, token)
 		}
 	}
-	err := fmt.Sprint(c.Shutdown(within(t, aWhile)))
+	err := fmt.Sprint(c.Shutdown(contextWithin(t, aWhile)))
 	for _, name := range names {
 		if !strings.Contains(err, name) {
 			t.Errorf("Shutdown = %s, want %s, whose ticket may be left", err, name)

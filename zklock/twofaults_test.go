@@ -31,12 +31,12 @@ func TestTwoFaults(t *testing.T) {
 	for _, do := range []faultproxy.Action{faultproxy.HoldBack, faultproxy.LoseRequest, faultproxy.LoseReply} {
 		tests = append(tests, serverTest{"identity presented again, " + string(do), func(t *testing.T, at harness.Endpoint) { identityLate(t, at, do) }})
 	}
-	together(t, endpoint(t), tests)
+	runTogether(t, endpoint(t), tests)
 }
 
 func mutexTakenBeforeLook(t *testing.T, at harness.Endpoint) {
-	see, path := raw(t, at), newPath()
-	c, d := dial(t, at, zklock.ClientOptions{}), dial(t, at, zklock.ClientOptions{})
+	see, path := dialRaw(t, at), newPath()
+	c, d := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
 	m, n := c.Mutex(path, zklock.Options{}), d.Mutex(path, zklock.Options{})
 	byName(t, see, m, n)
 	takenBeforeLook(t, see, c, m.Lock, n.Lock, newMutex(t, at, path).Lock)
@@ -45,13 +45,13 @@ func mutexTakenBeforeLook(t *testing.T, at harness.Endpoint) {
 // takenBeforeLook: between the reply that made the ticket of c and its look at the queue, the
 // node is recreated. Another then has a ticket of the same name and the lock.
 func takenBeforeLook(t *testing.T, see *wirezk.Conn, c *zklock.Client, lock, holder, other taker) {
-	head := acquire(t, holder)
+	head := acquireLock(t, holder)
 	taken := make(chan *zklock.Lease, 1)
 	zklock.StallOnce(c, zklock.TicketMade, func() {
-		recreateNode(t, see, parent(head), numberOf(t, head)+1)
-		taken <- acquire(t, other)
+		recreateNode(t, see, parentOf(head), numberOf(t, head)+1)
+		taken <- acquireLock(t, other)
 	})
-	waits := behind(t.Context(), lock)
+	waits := lockBehind(t.Context(), lock)
 	l := <-taken
 	expectEqual(t, "without which the test shows nothing: the number of the ticket", numberOf(t, l), numberOf(t, head)+1)
 	handOver(t, l, waits)
@@ -60,14 +60,14 @@ func takenBeforeLook(t *testing.T, see *wirezk.Conn, c *zklock.Client, lock, hol
 // takenBeforeDelete: a waiter that gives up has seen its ticket. Before the delete its session
 // ends, and another client has a ticket of the same name, and the lock.
 func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
-	p, q, see, path := newProxy(t, at), newProxy(t, at), raw(t, at), newPath()
+	p, q, see, path := newProxy(t, at), newProxy(t, at), dialRaw(t, at), newPath()
 	two := p.at // the library keeps a request for the next session only if there is another server
 	two.Addrs = [][]string{{p.at.Addrs[0][0], q.at.Addrs[0][0]}}
-	c := dial(t, two, zklock.ClientOptions{SessionTimeout: time.Second})
-	head := lock(t, newMutex(t, at, path))
+	c := dialServer(t, two, zklock.ClientOptions{SessionTimeout: time.Second})
+	head := lockNow(t, newMutex(t, at, path))
 	ctx, cancel := context.WithCancel(t.Context())
-	waits := waiting(t, ctx, c.Mutex(path, zklock.Options{}), see, 2)
-	mine, taken := queue(t, see, path)[1], make(chan *zklock.Lease, 1)
+	waits := startWaiting(t, ctx, c.Mutex(path, zklock.Options{}), see, 2)
+	mine, taken := listQueue(t, see, path)[1], make(chan *zklock.Lease, 1)
 	zklock.StallOnce(c, zklock.NodeFound, func() {
 		for _, p := range []*proxy{p, q} {
 			p.disconnect()
@@ -83,15 +83,15 @@ func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 	other := <-taken
 	haveIdentity(t, c) // all pending requests have been sent
 	expectSoleHolder(t, see, path, other)
-	unlock(t, other)
+	unlockLease(t, other)
 }
 
 // foundBySession: a node is a ticket only in the session in which it was to be made.
 func foundBySession(t *testing.T, at harness.Endpoint) {
-	see, c := raw(t, at), dial(t, at, zklock.ClientOptions{})
+	see, c := dialRaw(t, at), dialServer(t, at, zklock.ClientOptions{})
 	for _, test := range []struct{ own, expired, want bool }{{true, false, true}, {false, false, false}, {true, true, false}} {
 		m := c.Mutex(newPath(), zklock.Options{})
-		unlock(t, lock(t, m)) // the node of the lock is there
+		unlockLease(t, lockNow(t, m)) // the node of the lock is there
 		found, err := zklock.FindsPlain(m, func(path string, data []byte) error {
 			if test.own {
 				return zklock.Create(c, path, data)
@@ -107,19 +107,19 @@ func foundBySession(t *testing.T, at harness.Endpoint) {
 // lostCreateTaken: the reply to a create is lost. Before the client reconnects, the ticket goes
 // with the node of the lock, perhaps with the session, and another client has one of its name.
 func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
+	p, see, path := newProxy(t, at), dialRaw(t, at), newPath()
 	o := zklock.ClientOptions{}
 	if expires {
 		o.SessionTimeout = time.Second
 	}
-	c := dial(t, p.at, o)
+	c := dialServer(t, p.at, o)
 	haveIdentity(t, c)
-	unlock(t, lock(t, newMutex(t, at, path)))
+	unlockLease(t, lockNow(t, newMutex(t, at, path)))
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	p.Refuse(true)
 	p.loseReply()
-	waits := behind(ctx, c.Mutex(path, zklock.Options{}).Lock)
+	waits := lockBehind(ctx, c.Mutex(path, zklock.Options{}).Lock)
 	p.requireReplyLost(t)
 	mine := awaitQueue(t, see, path, 1)[0]
 	if expires {
@@ -140,31 +140,31 @@ func lostCreateTaken(t *testing.T, at harness.Endpoint, expires, cancels bool) {
 	}
 	awaitQuiet(t, aWhile/4, c)
 	expectSoleHolder(t, see, path, other)
-	unlock(t, other)
+	unlockLease(t, other)
 }
 
 // haveIdentity takes and releases another lock, for which c needs its identity and a connection.
 func haveIdentity(t *testing.T, c *zklock.Client) {
 	t.Helper()
-	unlock(t, lock(t, c.Mutex(newPath(), zklock.Options{})))
+	unlockLease(t, lockNow(t, c.Mutex(newPath(), zklock.Options{})))
 }
 
 // identityLate: a client whose identity is late after a reconnect still hands over.
 func identityLate(t *testing.T, at harness.Endpoint, do faultproxy.Action) {
-	p, see, path := newProxy(t, at), raw(t, at), newPath()
-	c := dial(t, p.at, zklock.ClientOptions{})
-	head := lock(t, c.Mutex(path, zklock.Options{}))
-	next := waiting(t, t.Context(), newMutex(t, at, path), see, 2)
+	p, see, path := newProxy(t, at), dialRaw(t, at), newPath()
+	c := dialServer(t, p.at, zklock.ClientOptions{})
+	head := lockNow(t, c.Mutex(path, zklock.Options{}))
+	next := startWaiting(t, t.Context(), newMutex(t, at, path), see, 2)
 	if _, err := see.Set(zklock.Node(head), nil, -1); !errors.Is(err, zk.ErrNoAuth) {
 		t.Fatalf("the test shows nothing: another writes to the ticket: %v", err)
 	}
 	late := p.Inject(faultproxy.Fault{Do: do, By: time.Second, Match: faultproxy.Op("auth")})
 	p.cut()
-	unlock(t, head)
+	unlockLease(t, head)
 	if !isDone(late.Done()) {
 		t.Error("the test shows nothing: it presented no identity")
 	}
-	unlock(t, awaitLease(t, next))
+	unlockLease(t, awaitLease(t, next))
 	if !zklock.Sealed(c) || p.Seen("delete") > 0 {
 		t.Errorf("sealed: %t, %d plain deletes; want a release by the event", zklock.Sealed(c), p.Seen("delete"))
 	}
@@ -186,7 +186,7 @@ func TestReusedNames(t *testing.T) {
 			tests = append(tests, serverTest{how.name + "/" + name, func(t *testing.T, at harness.Endpoint) { reuseName(t, at, how, name == "cancel", do) }})
 		}
 	}
-	together(t, endpoint(t), tests)
+	runTogether(t, endpoint(t), tests)
 }
 
 type loss struct {
@@ -211,19 +211,19 @@ type reused struct {
 // reuseName lets the first client do something in between. do returns the checks for the times
 // when that is connected again, and when the others have released the lock.
 func reuseName(t *testing.T, at harness.Endpoint, how loss, waits bool, do func(*testing.T, *reused) (connected, released func())) {
-	s, p := &reused{loss: how, see: raw(t, at), path: newPath()}, newProxy(t, at)
-	c := dial(t, p.at, zklock.ClientOptions{SessionTimeout: how.session})
+	s, p := &reused{loss: how, see: dialRaw(t, at), path: newPath()}, newProxy(t, at)
+	c := dialServer(t, p.at, zklock.ClientOptions{SessionTimeout: how.session})
 	zklock.SetMargin(c, -time.Hour) // its clock does not end leases
 	s.m = c.Mutex(s.path, zklock.Options{})
 	var ctx context.Context
 	ctx, s.cancel = context.WithCancel(t.Context())
 	if waits {
-		lock(t, newMutex(t, at, s.path))
-		s.waits = waiting(t, ctx, s.m, s.see, 2)
+		lockNow(t, newMutex(t, at, s.path))
+		s.waits = startWaiting(t, ctx, s.m, s.see, 2)
 	} else {
-		s.first = lock(t, s.m)
+		s.first = lockNow(t, s.m)
 	}
-	was := queue(t, s.see, s.path)
+	was := listQueue(t, s.see, s.path)
 	mine := len(was) - 1
 	if how.silent {
 		p.Partition(true)
@@ -235,10 +235,10 @@ func reuseName(t *testing.T, at harness.Endpoint, how loss, waits bool, do func(
 	}
 	recreateNode(t, s.see, s.path, 0)
 
-	others := []<-chan result{begins(t.Context(), newMutex(t, at, s.path).Lock)}
+	others := []<-chan result{beginLock(t.Context(), newMutex(t, at, s.path).Lock)}
 	other := awaitLease(t, others[0])
 	if waits {
-		others = append(others, waiting(t, t.Context(), newMutex(t, at, s.path), s.see, 2))
+		others = append(others, startWaiting(t, t.Context(), newMutex(t, at, s.path), s.see, 2))
 	}
 	before := stateOf(t, s.see, s.path+"/"+was[mine]) // a ticket of another now
 	connected, released := do(t, s)
@@ -272,7 +272,7 @@ func reusedUnlock(t *testing.T, s *reused) (connected, released func()) {
 		if err := <-done; !errors.Is(err, zklock.ErrNotHeld) && !errors.Is(err, zklock.ErrUnanswered) {
 			t.Errorf("Unlock = %v, want ErrNotHeld", err)
 		}
-		eventually(t, "the lease is lost", func() bool { return errors.Is(s.first.Err(), s.why) })
+		waitUntil(t, "the lease is lost", func() bool { return errors.Is(s.first.Err(), s.why) })
 	}, func() {}
 }
 
@@ -290,7 +290,7 @@ func reusedCancel(t *testing.T, s *reused) (connected, released func()) {
 }
 
 func reusedLock(t *testing.T, s *reused) (connected, released func()) {
-	again := behind(t.Context(), s.m.Lock)
+	again := lockBehind(t.Context(), s.m.Lock)
 	return func() {
 			awaitQueue(t, s.see, s.path, 2)
 			expectWaiting(t, again)
@@ -301,6 +301,6 @@ func reusedLock(t *testing.T, s *reused) (connected, released func()) {
 		}, func() {
 			l := awaitLease(t, again)
 			expectRisingTokens(t, s.first, l)
-			unlock(t, l)
+			unlockLease(t, l)
 		}
 }

@@ -86,11 +86,11 @@ func TestMeet(t *testing.T) {
 	t.Run("fail", func(t *testing.T) { t.Error("for TestBeside") })
 	t.Run("skip", func(t *testing.T) { t.Skip("for TestBeside") })
 	for me, other := range map[string]string{"A": "B", "B": "A"} {
-		t.Run(me, func(t *testing.T) { meet(t, filepath.Join(dir, me), filepath.Join(dir, other)) })
+		t.Run(me, func(t *testing.T) { meetProcess(t, filepath.Join(dir, me), filepath.Join(dir, other)) })
 	}
 }
 
-func meet(t *testing.T, mine, other string) {
+func meetProcess(t *testing.T, mine, other string) {
 	f, err := os.OpenFile(mine, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ var facts = map[string][]fact{
 	},
 }
 
-func capturing(t *testing.T) []Listing {
+func captureListings(t *testing.T) []Listing {
 	t.Helper()
 	ls, err := Capture()
 	if native == nil && errors.Is(err, ErrUnsupported) {
@@ -91,7 +91,7 @@ func capturing(t *testing.T) []Listing {
 }
 
 func TestFacts(t *testing.T) {
-	ls := capturing(t)
+	ls := captureListings(t)
 	for _, f := range facts[runtime.GOARCH] {
 		t.Run(f.name+"/"+f.operation, func(t *testing.T) {
 			switch {
@@ -102,8 +102,8 @@ func TestFacts(t *testing.T) {
 			case f.name != atomics.Reference.Name && len(atomics.Suite) == 1:
 				t.Skip("this build has no assembly")
 			}
-			l := find(t, ls, f.name, f.operation)
-			if got := marked(l); !regexp.MustCompile("^(" + f.marked + ")$").MatchString(got) {
+			l := findListing(t, ls, f.name, f.operation)
+			if got := markListing(l); !regexp.MustCompile("^(" + f.marked + ")$").MatchString(got) {
 				t.Errorf("the marked instructions are %q, want %q:\n%s", got, f.marked, l)
 			}
 		})
@@ -113,7 +113,7 @@ func TestFacts(t *testing.T) {
 // TestPrimitives: an operation that reads and writes has a marked instruction, and its listing
 // ends in a return.
 func TestPrimitives(t *testing.T) {
-	ls := capturing(t)
+	ls := captureListings(t)
 	if want := 5 * len(atomics.Suite); len(ls) != want {
 		t.Errorf("%d listings, want %d", len(ls), want)
 	}
@@ -127,7 +127,7 @@ func TestPrimitives(t *testing.T) {
 		}
 		switch l.Operation {
 		case "CompareAndSwap32", "Swap32", "Add32":
-			if marked(l) == "" {
+			if markListing(l) == "" {
 				t.Errorf("nothing is marked:\n%s", l)
 			}
 		}
@@ -148,7 +148,7 @@ func TestPrimitives(t *testing.T) {
 	}
 }
 
-func find(t *testing.T, ls []Listing, name, operation string) Listing {
+func findListing(t *testing.T, ls []Listing, name, operation string) Listing {
 	t.Helper()
 	i := slices.IndexFunc(ls, func(l Listing) bool { return l.Name == name && l.Operation == operation })
 	if i < 0 {
@@ -157,7 +157,7 @@ func find(t *testing.T, ls []Listing, name, operation string) Listing {
 	return ls[i]
 }
 
-func marked(l Listing) string {
+func markListing(l Listing) string {
 	var ops []string
 	for _, line := range l.Lines {
 		if line.Atomic {

@@ -20,8 +20,8 @@ import (
 	"locklab/harness/result"
 )
 
-// try runs scenario s on the specimens called names and returns their results.
-func try(t *testing.T, s chaos.Scenario, p chaos.Plan, names ...string) map[string]*result.FaultResult {
+// tryScenario runs scenario s on the specimens called names and returns their results.
+func tryScenario(t *testing.T, s chaos.Scenario, p chaos.Plan, names ...string) map[string]*result.FaultResult {
 	t.Helper()
 	s.Locks = ".*"
 	if s.Expect == nil {
@@ -53,7 +53,7 @@ func sumResults(t *testing.T, p *chaos.Plan) map[string]*result.FaultResult {
 	return sum
 }
 
-func loops(ctx context.Context, t *chaos.Try, l chaos.Loop) {
+func runLoops(ctx context.Context, t *chaos.Try, l chaos.Loop) {
 	hosts := t.Hosts(2)
 	t.Each(func(s *chaos.Subject) {
 		for _, h := range hosts {
@@ -67,10 +67,10 @@ func loops(ctx context.Context, t *chaos.Try, l chaos.Loop) {
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	r := try(t, chaos.Scenario{
+	r := tryScenario(t, chaos.Scenario{
 		Name: "together", Deadline: 10 * time.Second,
 		Try: func(ctx context.Context, t *chaos.Try) {
-			loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond})
+			runLoops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond})
 		},
 	}, chaos.Plan{Dir: dir}, "free")["free"]
 	if r.Tries != 1 || r.Seen[oracle.TwoHolders] != 1 || r.Seen[oracle.StaleWrite] != 1 || len(r.Overlap) != 1 {
@@ -105,7 +105,7 @@ func TestTokenFell(t *testing.T) {
 			}
 		}
 	}}
-	r := try(t, s, chaos.Plan{}, "fenced")["fenced"]
+	r := tryScenario(t, s, chaos.Plan{}, "fenced")["fenced"]
 	if want := map[oracle.Anomaly]int{oracle.TokenFell: 1}; !maps.Equal(r.Seen, want) {
 		t.Errorf("seen %v, want %v: %q", r.Seen, want, r.Notes)
 	}
@@ -153,7 +153,7 @@ func TestDeadline(t *testing.T) {
 		"end before":      {0, func(context.Context, *chaos.Try, *chaos.Worker) {}},
 	} {
 		const deadline = 3 * time.Second // a busy machine needs that long to start a process
-		r := try(t, chaos.Scenario{
+		r := tryScenario(t, chaos.Scenario{
 			Name: "wait", Fault: "a fault", Deadline: deadline, Prompt: deadline / 4,
 			Try: func(ctx context.Context, t *chaos.Try) {
 				t.Until(ctx, "a fault", func() bool { return c.do != nil })
@@ -178,13 +178,13 @@ func TestFaultNotMade(t *testing.T) {
 		made int
 		do   func(ctx context.Context, t *chaos.Try)
 	}{
-		{"panic: the specimen crashes", 3, func(ctx context.Context, t *chaos.Try) { loops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond}) }},
+		{"panic: the specimen crashes", 3, func(ctx context.Context, t *chaos.Try) { runLoops(ctx, t, chaos.Loop{Hold: 20 * time.Millisecond}) }},
 		{"not installed", 1, func(context.Context, *chaos.Try) {
 			chaos.Check(fmt.Errorf("%w: not installed", harness.ErrUnavailable))
 		}},
 	} {
 		made := 0
-		results := try(t, chaos.Scenario{Name: "not-made", Deadline: 10 * time.Second, Try: func(ctx context.Context, t *chaos.Try) {
+		results := tryScenario(t, chaos.Scenario{Name: "not-made", Deadline: 10 * time.Second, Try: func(ctx context.Context, t *chaos.Try) {
 			made++
 			c.do(ctx, t)
 		}}, chaos.Plan{Tries: 10}, "crash", "free")
@@ -254,7 +254,7 @@ func TestBudget(t *testing.T) {
 
 func TestPause(t *testing.T) {
 	t.Parallel()
-	r := try(t, chaos.Scenario{
+	r := tryScenario(t, chaos.Scenario{
 		Name: "pause", Deadline: 20 * time.Second,
 		Try: func(ctx context.Context, t *chaos.Try) {
 			h := t.Host()
@@ -320,7 +320,7 @@ func TestStarved(t *testing.T) {
 		}
 		var r *result.FaultResult
 		for n := 0; starved == 0 && n < 5; n++ {
-			r = try(t, s, chaos.Plan{Tries: 2}, "lapse")["lapse"]
+			r = tryScenario(t, s, chaos.Plan{Tries: 2}, "lapse")["lapse"]
 		}
 		want := starved
 		if expected {
@@ -340,7 +340,7 @@ func TestNothingLeft(t *testing.T) {
 	s := chaos.Scenario{
 		Name: "many", Deadline: 10 * time.Second,
 		Try: func(ctx context.Context, t *chaos.Try) {
-			loops(ctx, t, chaos.Loop{Hold: time.Millisecond, Think: time.Millisecond})
+			runLoops(ctx, t, chaos.Loop{Hold: time.Millisecond, Think: time.Millisecond})
 			switch h := t.Host(); t.Number % 3 {
 			case 1:
 				h.Pause()
@@ -349,15 +349,15 @@ func TestNothingLeft(t *testing.T) {
 			}
 		},
 	}
-	try(t, s, chaos.Plan{}, "free") // the first try leaves permanent resources
-	before := opened(t)
-	try(t, s, chaos.Plan{Tries: tries}, "free", "hang")
-	if after := opened(t); after > before {
+	tryScenario(t, s, chaos.Plan{}, "free") // the first try leaves permanent resources
+	before := countOpened(t)
+	tryScenario(t, s, chaos.Plan{Tries: tries}, "free", "hang")
+	if after := countOpened(t); after > before {
 		t.Errorf("%d open files and child processes after %d tries, %d before", after, tries, before)
 	}
 }
 
-func opened(t *testing.T) int {
+func countOpened(t *testing.T) int {
 	files, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		t.Skip("no /proc: ", err)
@@ -369,10 +369,10 @@ func opened(t *testing.T) int {
 func TestLoopTold(t *testing.T) {
 	t.Parallel()
 	told, released := 0, 0
-	try(t, chaos.Scenario{
+	tryScenario(t, chaos.Scenario{
 		Name: "told", Deadline: 10 * time.Second,
 		Try: func(ctx context.Context, t *chaos.Try) {
-			loops(ctx, t, chaos.Loop{Hold: time.Second})
+			runLoops(ctx, t, chaos.Loop{Hold: time.Second})
 			t.StopAll(ctx)
 			for _, e := range t.Subjects[0].Events() {
 				switch e.Kind {

@@ -47,7 +47,7 @@ func TestServerDelayed(t *testing.T) {
 			return false
 		})
 	}}
-	r := try(t, s, chaos.Plan{}, "free")["free"]
+	r := tryScenario(t, s, chaos.Plan{}, "free")["free"]
 	if r.Tries != 1 || len(r.Seen) > 0 || len(r.Notes) > 0 {
 		t.Errorf("%+v", r)
 	}

@@ -47,7 +47,7 @@ func TestDelayed(t *testing.T) {
 			}}
 			var r *result.FaultResult
 			for n := 0; n == 0 || r.Starved == 0 && !c.hurt && n < 5; n++ { // it may be granted before the process is stopped
-				r = try(t, s, chaos.Plan{}, c.lock)[c.lock]
+				r = tryScenario(t, s, chaos.Plan{}, c.lock)[c.lock]
 			}
 			if c.hurt {
 				if r.Tries != 1 || r.Starved > 0 || len(r.Seen) != 1 || r.Seen[oracle.Misled] != 1 {
@@ -82,7 +82,7 @@ func TestFirstGrant(t *testing.T) {
 		chaos.Pairs(ctx, t)
 		chaos.Check(ctx.Err())
 	}}
-	got := try(t, s, chaos.Plan{}, "free", "hang")
+	got := tryScenario(t, s, chaos.Plan{}, "free", "hang")
 	if r := got["free"]; r.Tries != 1 {
 		t.Errorf("free: %+v", r)
 	}
@@ -113,7 +113,7 @@ func TestStuckOnBusyMachine(t *testing.T) {
 				t.Subjects[0].ShowTimed(oracle.Lost, began, t.Now(), delayed()+prompt, "for a test")
 			}
 		}}
-		if r := try(t, s, chaos.Plan{}, name)[name]; r.Tries != 1 || r.Seen[want] != 1 {
+		if r := tryScenario(t, s, chaos.Plan{}, name)[name]; r.Tries != 1 || r.Seen[want] != 1 {
 			t.Errorf("%d tries, %d that do not count, seen %v, want %s: %q", r.Tries, r.Starved, r.Seen, want, r.Notes)
 		}
 	}

@@ -35,7 +35,7 @@ func TestLinked(t *testing.T) {
 			}
 			got := ""
 			for got == "" && l.ctx.Err() == nil { // a busy server answers late
-				got = mode(l.Server().Endpoint().Addrs[0][first])
+				got = serverMode(l.Server().Endpoint().Addrs[0][first])
 			}
 			if got != "leader" {
 				l.t.Errorf("the deposed leader is %q at once: the election was not hidden from it", got)
@@ -56,7 +56,7 @@ func TestLinked(t *testing.T) {
 				if err := e.Stop(); err != nil {
 					t.Error(err)
 				}
-				if at := e.Server().Endpoint().Addrs[0]; slices.ContainsFunc(at, func(addr string) bool { return mode(addr) != "" }) {
+				if at := e.Server().Endpoint().Addrs[0]; slices.ContainsFunc(at, func(addr string) bool { return serverMode(addr) != "" }) {
 					t.Error("a server answers after Stop")
 				}
 			}()
@@ -85,7 +85,7 @@ func (l linkedTest) until(server int, want string) {
 	l.t.Helper()
 	addr := l.Server().Endpoint().Addrs[0][server]
 	began := time.Now()
-	for got := ""; got != want; got = mode(addr) {
+	for got := ""; got != want; got = serverMode(addr) {
 		if l.ctx.Err() != nil {
 			l.t.Fatalf("server %d is %q, want %q", server, got, want)
 		}
@@ -94,7 +94,7 @@ func (l linkedTest) until(server int, want string) {
 	l.t.Logf("server %d: %s after %v", server, want, time.Since(began))
 }
 
-func mode(addr string) string {
+func serverMode(addr string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	text, _ := backend.FourLetters(ctx, harness.Endpoint{}, addr, "srvr")

@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(leaktest.Process{Tests: m, Packages: []string{"locklab/harness/chaos", "locklab/internal/faultproxy"}}.Run())
 }
 
-func expects(s *chaos.Scenario, lock string) int {
+func countExpected(s *chaos.Scenario, lock string) int {
 	return slices.IndexFunc(s.Expect, func(e chaos.Expectation) bool {
 		return regexp.MustCompile("^(?:" + e.Locks + ")$").MatchString(lock)
 	})
@@ -65,7 +65,7 @@ func TestSuite(t *testing.T) {
 		used := make(map[int]bool)
 		for _, v := range catalog.All() {
 			if v.Remote != nil && s.Applies(result.Describe(v)) {
-				used[expects(s, v.Name)] = true
+				used[countExpected(s, v.Name)] = true
 			}
 		}
 		check(len(used) > 0, "it applies to no lock")
@@ -81,15 +81,15 @@ func TestSuite(t *testing.T) {
 	}
 }
 
-// one returns a lock for each expectation of s, if possible a recommended one. It omits
+// oneOfEach returns a lock for each expectation of s, if possible a recommended one. It omits
 // Curator's locks in all but one scenario: each of their client processes compiles for seconds.
-func one(s *chaos.Scenario) (out []*harness.Variant) {
+func oneOfEach(s *chaos.Scenario) (out []*harness.Variant) {
 	of := make([]*harness.Variant, len(s.Expect))
 	for _, v := range catalog.All() {
 		if v.Remote == nil || !s.Applies(result.Describe(v)) || strings.HasPrefix(v.Name, "curator-") && s.Name != "isolated-follower" {
 			continue
 		}
-		if i := expects(s, v.Name); of[i] == nil || v.Status == harness.Correct && of[i].Status != harness.Correct {
+		if i := countExpected(s, v.Name); of[i] == nil || v.Status == harness.Correct && of[i].Status != harness.Correct {
 			of[i] = v
 		}
 	}
@@ -109,11 +109,11 @@ func TestScenarios(t *testing.T) {
 			if testing.Short() && i%3 != 0 {
 				t.Skip("make test-all runs it")
 			}
-			tried := one(s)
+			tried := oneOfEach(s)
 			if testing.Short() {
-				tried = few(s, tried)
+				tried = fewLocks(s, tried)
 			}
-			again := attempt(t, s, tried, 1, 1)
+			again := attemptScenario(t, s, tried, 1, 1)
 			for name, why := range again {
 				t.Logf("%s: %s; three more tries", name, why)
 			}
@@ -121,16 +121,16 @@ func TestScenarios(t *testing.T) {
 			if len(locks) == 0 {
 				return
 			}
-			for name, why := range attempt(t, s, locks, 3, 2) {
+			for name, why := range attemptScenario(t, s, locks, 3, 2) {
 				t.Errorf("%s: again: %s", name, why)
 			}
 		})
 	}
 }
 
-// few returns the first recommended lock, or else the first, and the locks that s
+// fewLocks returns the first recommended lock, or else the first, and the locks that s
 // certainly harms, which show that the fault is made. make test-all tries all.
-func few(s *chaos.Scenario, locks []*harness.Variant) (out []*harness.Variant) {
+func fewLocks(s *chaos.Scenario, locks []*harness.Variant) (out []*harness.Variant) {
 	main := max(0, slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Status == harness.Correct }))
 	for i, v := range locks {
 		if i == main || slices.Contains(certain, s.Name+": "+v.Name) {
@@ -140,12 +140,12 @@ func few(s *chaos.Scenario, locks []*harness.Variant) (out []*harness.Variant) {
 	return out
 }
 
-func attempt(t *testing.T, s *chaos.Scenario, locks []*harness.Variant, tries int, seed uint64) map[string]string {
+func attemptScenario(t *testing.T, s *chaos.Scenario, locks []*harness.Variant, tries int, seed uint64) map[string]string {
 	wrong := make(map[string]string)
 	dir := t.TempDir()
 	p := &chaos.Plan{Scenarios: []*chaos.Scenario{s}, Locks: locks, Tries: tries, Seed: seed, Dir: dir}
 	for name, r := range sumResults(t, p) {
-		if why := judge(t, r, dir); why != "" {
+		if why := judgeResult(t, r, dir); why != "" {
 			wrong[name] = why
 		}
 	}
@@ -172,7 +172,7 @@ var certain = []string{
 	"redis-wait-other-replica: redis-wait", "redis-wait-other-replica: redis-poll-5ms",
 }
 
-func judge(t *testing.T, r *result.FaultResult, dir string) string {
+func judgeResult(t *testing.T, r *result.FaultResult, dir string) string {
 	row := result.JudgeFault(r)
 	t.Logf("%s: %s, seen %v, expected %v", r.Lock.Name, row.Verdict, row.Seen, r.Expected.Anomalies)
 	switch {
@@ -200,7 +200,7 @@ func judge(t *testing.T, r *result.FaultResult, dir string) string {
 
 var quoted = regexp.MustCompile("`([a-z0-9-]+)`")
 
-func named(cell string) (out []string) {
+func parseCell(cell string) (out []string) {
 	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
 		out = append(out, m[1])
 	}
@@ -232,13 +232,13 @@ func TestTablesOfAnomaly(t *testing.T) {
 		}
 		rows++
 		hazards[strings.TrimSpace(cells[0])] = true
-		scenarios := named(cells[columns-2])
+		scenarios := parseCell(cells[columns-2])
 		if len(scenarios) == 0 && !strings.Contains(cells[columns-2], "none: ") {
 			t.Errorf("no scenario: %s", line)
 		}
-		failing := named(cells[columns-1])
+		failing := parseCell(cells[columns-1])
 		for _, name := range failing {
-			if !known(name) {
+			if !knownName(name) {
 				t.Errorf("%q is no lock and no scenario: %s", name, line)
 			}
 		}
@@ -259,7 +259,7 @@ func TestTablesOfAnomaly(t *testing.T) {
 	}
 }
 
-func known(name string) bool {
+func knownName(name string) bool {
 	return slices.ContainsFunc(chaos.Suite, func(s *chaos.Scenario) bool { return s.Name == name }) ||
 		slices.ContainsFunc(catalog.All(), func(v *harness.Variant) bool { return v.Name == name })
 }

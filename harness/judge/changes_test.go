@@ -9,9 +9,9 @@ import (
 
 // TestHistoryTables: the table has each run of each case, with steps, outliers and the level.
 func TestHistoryTables(t *testing.T) {
-	xs := append(scattered(1e6, 6), scattered(0.8e6, 6)...)
+	xs := append(scatterRates(1e6, 6), scatterRates(0.8e6, 6)...)
 	xs[9] = 0.4e6
-	ts := over(t, append(days("a", xs...), days("b", 1e6, 1e6)...), HistoryOptions{}).Tables()
+	ts := historyOf(t, append(days("a", xs...), days("b", 1e6, 1e6)...), HistoryOptions{}).Tables()
 	if len(ts) != 2 || ts[0].Machine != "a" || ts[1].Machine != "b" || len(ts[0].Columns) != 12 || len(ts[1].Columns) != 2 || ts[0].Detail != noDetail {
 		t.Fatalf("%+v, want 12 runs of a and 2 of b", ts)
 	}
@@ -33,7 +33,7 @@ func TestHistoryTables(t *testing.T) {
 }
 
 func TestDirection(t *testing.T) {
-	base, next := madeRun(rates{"x": around(1e6, 0.02, 10)}), madeRun(rates{"x": around(0.8e6, 0.02, 10)})
+	base, next := madeRun(rates{"x": spreadAround(1e6, 0.02, 10)}), madeRun(rates{"x": spreadAround(0.8e6, 0.02, 10)})
 	for _, run := range []*result.Run{base, next} {
 		for _, r := range run.Results {
 			r.CPU.Time = time.Second

@@ -11,7 +11,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-func served(faults ...*result.FaultResult) *result.Run {
+func servedRun(faults ...*result.FaultResult) *result.Run {
 	model := func(name string, family harness.Family, kind string, rate float64) synthetic.Model {
 		return synthetic.Model{Lock: synthetic.Served(name, family, kind), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
 	}
@@ -22,7 +22,7 @@ func served(faults ...*result.FaultResult) *result.Run {
 	return run
 }
 
-func edited(scenario, lock string, edit func(*result.FaultResult)) []*result.FaultResult {
+func editedFaults(scenario, lock string, edit func(*result.FaultResult)) []*result.FaultResult {
 	all := synthetic.Faults()
 	for _, f := range all {
 		if f.Scenario == scenario && f.Lock.Name == lock {
@@ -32,7 +32,7 @@ func edited(scenario, lock string, edit func(*result.FaultResult)) []*result.Fau
 	return all
 }
 
-func anomaly(h oracle.Anomaly) func(*result.FaultResult) {
+func withAnomaly(h oracle.Anomaly) func(*result.FaultResult) {
 	return func(f *result.FaultResult) { f.Seen = map[oracle.Anomaly]int{h: 1} }
 }
 
@@ -44,16 +44,16 @@ func TestClasses(t *testing.T) {
 	}{
 		{"nothing tested", nil, "redis-lock 0"},
 		{"all tested", synthetic.Faults(), "zk-handoff 5; redis-queue 3; redis-lock 2"},
-		{"two holders in one failover", edited("failover", "zk-handoff", anomaly(oracle.TwoHolders)), "zk-lock 5; redis-queue 3; redis-lock 2"},
-		{"a stale write", edited("holder-pause", "zk-handoff", anomaly(oracle.StaleWrite)), "zk-lock 5; zk-handoff 4; redis-queue 3; redis-lock 2"},
-		{"a holder that died and a lock that stayed taken", edited("holder-crash", "zk-handoff", anomaly(oracle.Stuck)), "zk-lock 5; redis-queue 3; redis-lock 2"},
-		{"not tried", edited("failover", "zk-handoff", func(f *result.FaultResult) { f.Skipped = "no ensemble" }), "zk-lock 5; redis-queue 3; redis-lock 2"},
+		{"two holders in one failover", editedFaults("failover", "zk-handoff", withAnomaly(oracle.TwoHolders)), "zk-lock 5; redis-queue 3; redis-lock 2"},
+		{"a stale write", editedFaults("holder-pause", "zk-handoff", withAnomaly(oracle.StaleWrite)), "zk-lock 5; zk-handoff 4; redis-queue 3; redis-lock 2"},
+		{"a holder that died and a lock that stayed taken", editedFaults("holder-crash", "zk-handoff", withAnomaly(oracle.Stuck)), "zk-lock 5; redis-queue 3; redis-lock 2"},
+		{"not tried", editedFaults("failover", "zk-handoff", func(f *result.FaultResult) { f.Skipped = "no ensemble" }), "zk-lock 5; redis-queue 3; redis-lock 2"},
 		{"the fastest was not tested", synthetic.Faults()[4:], "zk-handoff 5; redis-queue 3; redis-lock 0"},
 		{"only the fastest was tested", synthetic.Faults()[:4], "redis-lock 2"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var got []string
-			for i, d := range Decisions(served(c.faults...)) {
+			for i, d := range Decisions(servedRun(c.faults...)) {
 				if d.Situation.Name() != "distributed, contended" {
 					continue
 				}
@@ -93,12 +93,12 @@ func TestRequire(t *testing.T) {
 		without string // an excluded lock
 	}{
 		{synthetic.Faults(), []result.Guarantee{result.Failover}, "zk-handoff", "redis-lock"},
-		{edited("failover", "redis-queue", func(f *result.FaultResult) { f.Seen, f.Expected.Anomalies = nil, nil }), []result.Guarantee{result.Failover}, "redis-queue", "redis-lock"},
+		{editedFaults("failover", "redis-queue", func(f *result.FaultResult) { f.Seen, f.Expected.Anomalies = nil, nil }), []result.Guarantee{result.Failover}, "redis-queue", "redis-lock"},
 		{synthetic.Faults(), []result.Guarantee{result.Recovery}, "zk-handoff", ""},
 		{synthetic.Faults(), []result.Guarantee{result.Failover, result.Ordered}, "", "zk-handoff"},
 		{nil, []result.Guarantee{result.Fencing}, "", "redis-queue"},
 	} {
-		run := served(c.faults...)
+		run := servedRun(c.faults...)
 		run.Require = c.require
 		d := decideOn(t, run, "distributed, contended")
 		if d.Use != c.use || (d.Rule == Unmet) != (c.use == "") || decideOn(t, run, "uncontended").Rule == Unmet {

@@ -31,7 +31,7 @@ func madeResult(name string, round int, rate float64) *result.Result {
 		Workload: harness.Workload{Workers: 1, Window: time.Second}, Round: round, Elapsed: time.Second, Ops: uint64(rate)}
 }
 
-func around(median, spread float64, n int) (xs []float64) {
+func spreadAround(median, spread float64, n int) (xs []float64) {
 	for i := range n {
 		// The order differs from the order of the figures, and between medians.
 		at := float64((i*7+int(median))%n)/float64(max(1, n-1)) - 0.5
@@ -61,27 +61,27 @@ func TestVerdicts(t *testing.T) {
 		want      GateVerdict
 		outcome   GateOutcome
 	}{
-		{"equal", around(1e6, 0.02, 10), around(1.001e6, 0.02, 10), none, false, NotWorse, Fine},
-		{"all rounds the same", around(1e6, 0, 10), around(1e6, 0, 10), none, false, NotWorse, Fine},
-		{"10 % slower", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), none, false, Regressed, Worse},
-		{"10 % faster", around(1e6, 0.02, 10), around(1.1e6, 0.02, 10), none, false, Better, Fine},
-		{"3 % slower for sure", around(1e6, 0.002, 10), around(0.97e6, 0.002, 10), none, false, NotWorse, Fine},
-		{"4 % slower, perhaps 6", around(1e6, 0.03, 10), around(0.96e6, 0.03, 10), none, false, NotSignificant, Unsure},
-		{"10 % slower in noise", around(1e6, 0.4, 10), around(0.9e6, 0.4, 10), none, false, NotSignificant, Unsure},
-		{"perhaps faster", around(1e6, 0.06, 12), around(1.04e6, 0.06, 12), none, false, NotWorse, Fine},
-		{"half as fast, three rounds", around(1e6, 0.01, 3), around(0.5e6, 0.01, 3), none, false, TooFewRounds, Unsure},
-		{"four rounds do for one comparison", around(1e6, 0.01, 4), around(0.5e6, 0.01, 4), none, false, Regressed, Worse},
-		{"one round", around(1e6, 0, 1), around(1e6, 0, 1), none, false, TooFewRounds, Unsure},
-		{"nothing done any more", around(1e6, 0.01, 10), make([]float64, 10), none, false, Regressed, Worse},
-		{"nothing done before", make([]float64, 10), around(1e6, 0.01, 10), none, false, Better, Fine},
+		{"equal", spreadAround(1e6, 0.02, 10), spreadAround(1.001e6, 0.02, 10), none, false, NotWorse, Fine},
+		{"all rounds the same", spreadAround(1e6, 0, 10), spreadAround(1e6, 0, 10), none, false, NotWorse, Fine},
+		{"10 % slower", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), none, false, Regressed, Worse},
+		{"10 % faster", spreadAround(1e6, 0.02, 10), spreadAround(1.1e6, 0.02, 10), none, false, Better, Fine},
+		{"3 % slower for sure", spreadAround(1e6, 0.002, 10), spreadAround(0.97e6, 0.002, 10), none, false, NotWorse, Fine},
+		{"4 % slower, perhaps 6", spreadAround(1e6, 0.03, 10), spreadAround(0.96e6, 0.03, 10), none, false, NotSignificant, Unsure},
+		{"10 % slower in noise", spreadAround(1e6, 0.4, 10), spreadAround(0.9e6, 0.4, 10), none, false, NotSignificant, Unsure},
+		{"perhaps faster", spreadAround(1e6, 0.06, 12), spreadAround(1.04e6, 0.06, 12), none, false, NotWorse, Fine},
+		{"half as fast, three rounds", spreadAround(1e6, 0.01, 3), spreadAround(0.5e6, 0.01, 3), none, false, TooFewRounds, Unsure},
+		{"four rounds do for one comparison", spreadAround(1e6, 0.01, 4), spreadAround(0.5e6, 0.01, 4), none, false, Regressed, Worse},
+		{"one round", spreadAround(1e6, 0, 1), spreadAround(1e6, 0, 1), none, false, TooFewRounds, Unsure},
+		{"nothing done any more", spreadAround(1e6, 0.01, 10), make([]float64, 10), none, false, Regressed, Worse},
+		{"nothing done before", make([]float64, 10), spreadAround(1e6, 0.01, 10), none, false, Better, Fine},
 		{"never anything", make([]float64, 10), make([]float64, 10), none, false, NotWorse, Fine},
-		{"different numbers of rounds", around(1e6, 0.02, 6), around(0.9e6, 0.02, 20), none, false, Regressed, Worse},
-		{"more rounds than the exact test takes", around(1e6, 0.1, 60), around(0.9e6, 0.1, 70), none, false, Regressed, Worse},
-		{"margin 0.2", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), margin(0.2), false, NotWorse, Fine},
-		{"margin 0.095", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), margin(0.095), false, Regressed, Worse},
-		{"margin 0.105", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), margin(0.105), false, NotSignificant, Unsure},
-		{"margin 0", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), margin(0), false, Regressed, Worse},
-		{"a tiny alpha", around(1e6, 0.02, 10), around(0.9e6, 0.02, 10), CompareOptions{Alpha: 1e-9}, false, TooFewRounds, Unsure},
+		{"different numbers of rounds", spreadAround(1e6, 0.02, 6), spreadAround(0.9e6, 0.02, 20), none, false, Regressed, Worse},
+		{"more rounds than the exact test takes", spreadAround(1e6, 0.1, 60), spreadAround(0.9e6, 0.1, 70), none, false, Regressed, Worse},
+		{"margin 0.2", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), margin(0.2), false, NotWorse, Fine},
+		{"margin 0.095", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), margin(0.095), false, Regressed, Worse},
+		{"margin 0.105", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), margin(0.105), false, NotSignificant, Unsure},
+		{"margin 0", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), margin(0), false, Regressed, Worse},
+		{"a tiny alpha", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), CompareOptions{Alpha: 1e-9}, false, TooFewRounds, Unsure},
 		{"slow, paired", weather, slow, none, true, Regressed, Worse},
 		{"same, paired", weather, same, none, true, NotWorse, Fine},
 		{"slow, not paired", weather, slow, none, false, NotSignificant, Unsure},
@@ -113,7 +113,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 func TestSelf(t *testing.T) {
-	run := madeRun(rates{"x": around(1e6, 0.9, 3), "y": around(1e6, 0.5, 3)})
+	run := madeRun(rates{"x": spreadAround(1e6, 0.9, 3), "y": spreadAround(1e6, 0.5, 3)})
 	run.Manifest.Started = time.Unix(7, 7)
 	c, err := Compare(run, run, CompareOptions{})
 	requireNoError(t, err)
@@ -160,7 +160,7 @@ func TestViolations(t *testing.T) {
 		return run
 	}
 	whole := func(status harness.Status) *result.Run {
-		run := madeRun(rates{"x": around(1e6, 0.02, 10), "y": around(1e6, 0.02, 10)})
+		run := madeRun(rates{"x": spreadAround(1e6, 0.02, 10), "y": spreadAround(1e6, 0.02, 10)})
 		for _, r := range run.Results {
 			r.Lock.Status = status
 		}
@@ -205,7 +205,7 @@ func TestViolations(t *testing.T) {
 }
 
 func TestNothingToCompare(t *testing.T) {
-	xs := around(1e6, 0.02, 10)
+	xs := spreadAround(1e6, 0.02, 10)
 	both, some := rates{"x": xs, "y": xs}, rates{"x": xs}
 	for _, c := range []struct {
 		base, new *result.Run
@@ -233,7 +233,7 @@ func TestNothingToCompare(t *testing.T) {
 // TestFloors: figures below both clocks' resolution are equal; below one, it is a bound.
 func TestFloors(t *testing.T) {
 	waits := func(floor float64, wait int64) *result.Run {
-		run := madeRun(rates{"x": around(1e6, 0.02, 10)})
+		run := madeRun(rates{"x": spreadAround(1e6, 0.02, 10)})
 		for i, r := range run.Results {
 			r.ClockFloor = floor + float64(i)/10
 			r.Wait = result.Histogram{{Value: wait + int64(i), N: 10_000}}

@@ -21,7 +21,7 @@ func upTo(most int) (workers []int) {
 	return workers
 }
 
-func fitted(c synthetic.Contended, workers []int, edits ...func(r *result.Result)) (*judge.Contenders, string) {
+func fitContenders(c synthetic.Contended, workers []int, edits ...func(r *result.Result)) (*judge.Contenders, string) {
 	byWorkers := make(map[int][]*result.Result)
 	for _, r := range synthetic.Contenders(3, workers, c).Results {
 		for _, edit := range edits {
@@ -35,7 +35,7 @@ func fitted(c synthetic.Contended, workers []int, edits ...func(r *result.Result
 
 func mustFit(t *testing.T, c synthetic.Contended, workers []int, edits ...func(r *result.Result)) *judge.Contenders {
 	t.Helper()
-	f, why := fitted(c, workers, edits...)
+	f, why := fitContenders(c, workers, edits...)
 	if why != "" {
 		t.Fatalf("%s has no law: %s", c.Lock.Name, why)
 	}
@@ -48,7 +48,7 @@ func periodOf(period func(n float64) float64) synthetic.Contended {
 	return c
 }
 
-func near(got, want, share float64) bool { return math.Abs(got/want-1) <= share }
+func nearlyEqual(got, want, share float64) bool { return math.Abs(got/want-1) <= share }
 
 func TestLawRecovered(t *testing.T) {
 	unordered := synthetic.Queue("unordered")
@@ -70,7 +70,7 @@ func TestLawRecovered(t *testing.T) {
 			t.Errorf("the law up to %d contenders is %+v, want %+v up to 100", c.Fitted, c.Law, test.law)
 		}
 		for _, n := range []int{7, 300, 1000, 10_000} {
-			if want := 1e9 / test.law.At(float64(n)); !near(c.Rate(n), want, 0.01) {
+			if want := 1e9 / test.law.At(float64(n)); !nearlyEqual(c.Rate(n), want, 0.01) {
 				t.Errorf("%+v with %d contenders: %v handovers per second, want %v", test.law, n, c.Rate(n), want)
 			}
 		}
@@ -94,18 +94,18 @@ func TestLawIgnoresNoise(t *testing.T) {
 	for _, by := range noise {
 		sum, squares = sum+1/by, squares+1/by/by
 	}
-	if flat := 300e3 * sum / squares; c.Law.Power != 0 || !near(c.Law.Fixed, flat, 1e-4) {
+	if flat := 300e3 * sum / squares; c.Law.Power != 0 || !nearlyEqual(c.Law.Fixed, flat, 1e-4) {
 		t.Errorf("the law is %+v, want a constant %v", c.Law, flat)
 	}
 }
 
 func TestCostsAreNotNegative(t *testing.T) {
 	falling := mustFit(t, periodOf(func(n float64) float64 { return 400e3 - 100*(n-1) }), upTo(1000))
-	if l := falling.Law; l.Power != 0 || l.Growing != 0 || !near(l.Fixed, 400e3, 0.05) {
+	if l := falling.Law; l.Power != 0 || l.Growing != 0 || !nearlyEqual(l.Fixed, 400e3, 0.05) {
 		t.Errorf("a time that falls has the law %+v, want a constant", l)
 	}
 	negative := mustFit(t, periodOf(func(n float64) float64 { return 50e3*(n-1) - 20e3 }), upTo(1000))
-	if l := negative.Law; l.Power != 1 || l.Fixed != 0 || !near(l.Growing, 48.1e3, 0.005) {
+	if l := negative.Law; l.Power != 1 || l.Fixed != 0 || !nearlyEqual(l.Growing, 48.1e3, 0.005) {
 		t.Errorf("a negative constant has the law %+v, want none", l)
 	}
 }
@@ -122,7 +122,7 @@ func TestWrongLawIsRefuted(t *testing.T) {
 		if got := c.Refuted(); got != want {
 			t.Errorf("%v times slower: %q, want %q", slower, got, want)
 		}
-		if e := c.Error(c.Points[len(c.Points)-1]); !near(e, slower-1, 0.01) {
+		if e := c.Error(c.Points[len(c.Points)-1]); !nearlyEqual(e, slower-1, 0.01) {
 			t.Errorf("%v times slower is an error of %v", slower, e)
 		}
 	}
@@ -144,7 +144,7 @@ func TestNoLaw(t *testing.T) {
 		{shared, upTo(1000), "several may hold it"},
 		{synthetic.Polling("poll"), upTo(1000), "polls"},
 	} {
-		if c, why := fitted(test.lock, test.workers); !strings.Contains(why, test.want) || c == nil {
+		if c, why := fitContenders(test.lock, test.workers); !strings.Contains(why, test.want) || c == nil {
 			t.Errorf("with %v workers: %q, want %q", test.workers, why, test.want)
 		}
 	}
@@ -159,7 +159,7 @@ func TestContendersOfDamage(t *testing.T) {
 		func(r *result.Result) { r.Workload.Workers = 0 },
 	} {
 		for _, lock := range []synthetic.Contended{synthetic.Queue("queue"), synthetic.Herd("herd")} {
-			c, why := fitted(lock, upTo(1000), edit)
+			c, why := fitContenders(lock, upTo(1000), edit)
 			if why != "" {
 				continue
 			}

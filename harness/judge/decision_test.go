@@ -13,13 +13,13 @@ import (
 	"locklab/internal/synthetic"
 )
 
-func status(s harness.Status) func(*synthetic.Model) {
+func withStatus(s harness.Status) func(*synthetic.Model) {
 	return func(m *synthetic.Model) { m.Lock.Status = s }
 }
 
-func noisy(m *synthetic.Model) { m.Noise = 0.1 }
+func addNoise(m *synthetic.Model) { m.Noise = 0.1 }
 
-func general(m *synthetic.Model) {
+func setBlocking(m *synthetic.Model) {
 	m.Lock.Family, m.Lock.Complexity = harness.Blocking, harness.Standard
 }
 
@@ -32,14 +32,14 @@ func decideOn(t *testing.T, run *result.Run, situation string) Decision {
 	return ds[0]
 }
 
-func kinds(ps []Price) string {
+func joinKinds(ps []Price) string {
 	return strings.Join(result.Each(ps, func(p Price) string { return string(p.Kind) }), " ")
 }
 
 func TestDecisions(t *testing.T) {
-	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general)
+	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), setBlocking)
 	blocking := func(name string, rate float64, more ...func(*synthetic.Model)) synthetic.Model {
-		return synthetic.With(synthetic.Fast(name, rate), append([]func(*synthetic.Model){general}, more...)...)
+		return synthetic.With(synthetic.Fast(name, rate), append([]func(*synthetic.Model){setBlocking}, more...)...)
 	}
 	handles := func(m *synthetic.Model) { m.Lock.Traits.Handles = true }
 	wild := func(m *synthetic.Model) { m.Noise = 1 }
@@ -59,7 +59,7 @@ func TestDecisions(t *testing.T) {
 		prices  string
 	}{
 		{"a faster lock", []synthetic.Model{mutex, blocking("fast", 2e6), blocking("slow", 5e5)}, BySpeed, "fast", "fast", "", ""},
-		{"a faster lock of status reference", []synthetic.Model{mutex, blocking("fast", 2e6, status(harness.Correct))}, BySpeed, "fast", "fast", "", ""},
+		{"a faster lock of status reference", []synthetic.Model{mutex, blocking("fast", 2e6, withStatus(harness.Correct))}, BySpeed, "fast", "fast", "", ""},
 		{"a faster spin lock, a cheaper one far behind", []synthetic.Model{mutex, blocking("a", 1.3e6), synthetic.With(synthetic.Fast("spin", 2e6), func(m *synthetic.Model) { m.Noise = 1.5 })}, BySpeed, "spin", "spin", "", "polls"},
 		{"a faster lock with handles", []synthetic.Model{mutex, blocking("fast", 2e6, handles)}, BySpeed, "fast", "fast", "", "handles"},
 		{"a faster and unfair lock", []synthetic.Model{mutex, blocking("fast", 2e6, unfair)}, BySpeed, "fast", "fast", "", "unfair"},
@@ -74,14 +74,14 @@ func TestDecisions(t *testing.T) {
 		{"equal ones among many locks", append(many, mutex, blocking("a", 2e6), blocking("b", 2.002e6, handles)), BySpeed, "a", "a", "b", ""},
 		{"a cheap lock behind a precise one", []synthetic.Model{mutex, blocking("a", 1.4e6), blocking("b", 2e6, handles), blocking("c", 4e6, handles, wild)}, BySpeed, "c", "c", "b", "handles"},
 		{"within the tolerance", []synthetic.Model{mutex, blocking("fast", 1.03e6)}, ByDefault, DefaultBaseline, "fast", "fast", ""},
-		{"significantly faster, perhaps by less than the tolerance", []synthetic.Model{mutex, blocking("fast", 1.14e6, noisy)}, ByDefault, DefaultBaseline, "fast", "fast", ""},
+		{"significantly faster, perhaps by less than the tolerance", []synthetic.Model{mutex, blocking("fast", 1.14e6, addNoise)}, ByDefault, DefaultBaseline, "fast", "fast", ""},
 		{"nothing is faster", []synthetic.Model{mutex, blocking("slow", 5e5)}, ByDefault, DefaultBaseline, DefaultBaseline, "", ""},
 		{"noise", []synthetic.Model{mutex, blocking("wild", 1.6e6, func(m *synthetic.Model) { m.Noise = 0.8 })}, ByDefault, DefaultBaseline, "wild", "wild", ""},
 		{"a faster one behind a noisy one", []synthetic.Model{mutex, blocking("wild", 4e6, func(m *synthetic.Model) { m.Noise = 5 }), blocking("fast", 2e6)}, BySpeed, "fast", "fast", "wild", ""},
 		{"only one lock", []synthetic.Model{blocking("a", 1e6)}, OneLock, "", "a", "", ""},
 		{"only the default", []synthetic.Model{mutex}, OneLock, "", DefaultBaseline, "", ""},
 		{"without the default", []synthetic.Model{blocking("a", 1e6), blocking("b", 2e6)}, NoDefault, "", "b", "", ""},
-		{"only a control", []synthetic.Model{synthetic.With(synthetic.Fast("a", 1e6), status(harness.Control))}, NoLock, "", "", "", ""},
+		{"only a control", []synthetic.Model{synthetic.With(synthetic.Fast("a", 1e6), withStatus(harness.Control))}, NoLock, "", "", "", ""},
 		{"nothing acquired", []synthetic.Model{blocking("a", 0)}, NoLock, "", "", "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -92,8 +92,8 @@ func TestDecisions(t *testing.T) {
 			if strings.HasPrefix(c.name, "significantly faster") && (d.Gain == nil || d.Gain.Reading != Faster) {
 				t.Errorf("the gain is %+v, want one that is significant", d.Gain)
 			}
-			if c.rule == BySpeed && kinds(d.Prices) != c.prices {
-				t.Errorf("prices %q, want %q", kinds(d.Prices), c.prices)
+			if c.rule == BySpeed && joinKinds(d.Prices) != c.prices {
+				t.Errorf("prices %q, want %q", joinKinds(d.Prices), c.prices)
 			}
 			if c.use != "" && (d.Rate == nil || d.Rate.N != 12 || !(d.Rate.Lo <= d.Rate.Median && d.Rate.Median <= d.Rate.Hi)) {
 				t.Errorf("rate %+v", d.Rate)
@@ -106,7 +106,7 @@ func TestDecisions(t *testing.T) {
 }
 
 func TestReadersHaveTheirDefault(t *testing.T) {
-	run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast("sync-rwmutex", 2e6), general), synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general))
+	run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast("sync-rwmutex", 2e6), setBlocking), synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), setBlocking))
 	run.Results = setHold(run, 100*time.Nanosecond, 90)
 	if d := decideOn(t, run, "mostly readers"); d.Use != "sync-rwmutex" || d.Rule != ByDefault {
 		t.Errorf("%s: use %q", d.Rule, d.Use)
@@ -115,7 +115,7 @@ func TestReadersHaveTheirDefault(t *testing.T) {
 
 func TestTolerance(t *testing.T) {
 	for margin, want := range map[float64]string{0: "fast", 0.05: "fast", 0.2: DefaultBaseline} {
-		run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general), synthetic.With(synthetic.Fast("fast", 1.1e6), general))
+		run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), setBlocking), synthetic.With(synthetic.Fast("fast", 1.1e6), setBlocking))
 		run.Manifest.Margin = &margin
 		if d := decideOn(t, run, string(Oversubscribed)); d.Use != want {
 			t.Errorf("tolerance %v: use %q, want %q", margin, d.Use, want)
@@ -125,7 +125,7 @@ func TestTolerance(t *testing.T) {
 
 // TestFewRounds: without the rounds for an interval there is no recommendation.
 func TestFewRounds(t *testing.T) {
-	local := []synthetic.Model{synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general), synthetic.Fast("a", 5e6), synthetic.Fast("b", 1e6), synthetic.Fast("c", 1e6)}
+	local := []synthetic.Model{synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), setBlocking), synthetic.Fast("a", 5e6), synthetic.Fast("b", 1e6), synthetic.Fast("c", 1e6)}
 	server := func(name string, rate float64) synthetic.Model {
 		return synthetic.Model{Lock: synthetic.Served(name, harness.Redis, "redis"), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
 	}
@@ -144,9 +144,9 @@ func TestEqualLocksLeaveTheDefault(t *testing.T) {
 	const runs = 300
 	wrong := 0
 	for seed := range uint64(runs) {
-		models := []synthetic.Model{synthetic.With(synthetic.Fast(DefaultBaseline, 1e5), general, noisy)}
+		models := []synthetic.Model{synthetic.With(synthetic.Fast(DefaultBaseline, 1e5), setBlocking, addNoise)}
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
-			models = append(models, synthetic.With(synthetic.Fast(name, 1e5), general, noisy))
+			models = append(models, synthetic.With(synthetic.Fast(name, 1e5), setBlocking, addNoise))
 		}
 		if decideOn(t, synthetic.Run(seed, 8, 2, []int{8}, models...), string(Oversubscribed)).Rule != ByDefault {
 			wrong++
@@ -170,7 +170,7 @@ func TestContendedRemote(t *testing.T) {
 }
 
 func TestAcross(t *testing.T) {
-	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general)
+	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), setBlocking)
 	runs := result.Each([]float64{2e6, 2e6, 5e5}, func(rate float64) *result.Run {
 		return synthetic.Run(5, 12, 2, []int{8}, mutex, synthetic.Fast("a", rate))
 	})

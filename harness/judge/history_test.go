@@ -17,7 +17,7 @@ import (
 func day(host string, n int, locks map[string]float64) *result.Run {
 	all := make(rates)
 	for name, rate := range locks {
-		all[name] = around(rate, 0.01, 8)
+		all[name] = spreadAround(rate, 0.01, 8)
 	}
 	r := madeRun(all)
 	r.Dir = fmt.Sprintf("%s-%02d", host, n)
@@ -53,14 +53,14 @@ func (h *History) of(t *testing.T, host, lock string) *HistorySeries {
 	return nil
 }
 
-func over(t *testing.T, runs []*result.Run, o HistoryOptions) *History {
+func historyOf(t *testing.T, runs []*result.Run, o HistoryOptions) *History {
 	t.Helper()
 	h, err := NewHistory(runs, o)
 	requireNoError(t, err)
 	return h
 }
 
-func scattered(rate float64, n int) (xs []float64) {
+func scatterRates(rate float64, n int) (xs []float64) {
 	for i := range n {
 		xs = append(xs, rate*(1+0.03*math.Sin(float64(5*i+1))))
 	}
@@ -69,7 +69,7 @@ func scattered(rate float64, n int) (xs []float64) {
 
 func TestHistory(t *testing.T) {
 	nan := math.NaN()
-	level := scattered(1e6, 6)
+	level := scatterRates(1e6, 6)
 	var drift []float64 // two steps of 3.5 %: one change of 7 %
 	for _, x := range []float64{1e6, 0.965e6, 0.93e6} {
 		for i := range 8 {
@@ -84,17 +84,17 @@ func TestHistory(t *testing.T) {
 		changes []int
 		off     []int
 	}{
-		{"no step", scattered(1e6, 12), Steady, Fine, nil, nil},
-		{"a step down", slices.Concat(level, scattered(0.8e6, 6)), Regressed, Worse, []int{6}, nil},
-		{"a step up", slices.Concat(level, scattered(1.25e6, 6)), Better, Fine, []int{6}, nil},
+		{"no step", scatterRates(1e6, 12), Steady, Fine, nil, nil},
+		{"a step down", slices.Concat(level, scatterRates(0.8e6, 6)), Regressed, Worse, []int{6}, nil},
+		{"a step up", slices.Concat(level, scatterRates(1.25e6, 6)), Better, Fine, []int{6}, nil},
 		{"a step under the margin", slices.Concat([]float64{1e6, 1.001e6, 1.002e6, 1.003e6, 1.004e6, 1.005e6}, []float64{0.97e6, 0.971e6, 0.972e6, 0.973e6, 0.974e6, 0.975e6}), Steady, Fine, nil, nil},
-		{"a step with a gap", slices.Concat(level, []float64{nan}, scattered(0.8e6, 6)), Regressed, Worse, []int{7}, nil},
-		{"an off day", slices.Concat(level, []float64{0.5e6}, scattered(1e6, 5)), Steady, Fine, nil, []int{6}},
-		{"a good day", slices.Concat(level, []float64{2e6}, scattered(1e6, 5)), Steady, Fine, nil, []int{6}},
-		{"the newest is off", slices.Concat(level, scattered(1e6, 5), []float64{0.5e6}), OffRun, Unsure, nil, []int{11}},
-		{"the newest is off to the better", slices.Concat(level, scattered(1e6, 5), []float64{2e6}), Steady, Fine, nil, []int{11}},
-		{"a step, and the newest is off", slices.Concat(scattered(1e6, 9), scattered(1.25e6, 9), []float64{0.5e6}), OffRun, Unsure, []int{9}, []int{18}},
-		{"two steps", slices.Concat(scattered(1e6, 9), scattered(1.25e6, 9), scattered(1.1e6, 9)), Regressed, Worse, []int{9, 18}, nil},
+		{"a step with a gap", slices.Concat(level, []float64{nan}, scatterRates(0.8e6, 6)), Regressed, Worse, []int{7}, nil},
+		{"an off day", slices.Concat(level, []float64{0.5e6}, scatterRates(1e6, 5)), Steady, Fine, nil, []int{6}},
+		{"a good day", slices.Concat(level, []float64{2e6}, scatterRates(1e6, 5)), Steady, Fine, nil, []int{6}},
+		{"the newest is off", slices.Concat(level, scatterRates(1e6, 5), []float64{0.5e6}), OffRun, Unsure, nil, []int{11}},
+		{"the newest is off to the better", slices.Concat(level, scatterRates(1e6, 5), []float64{2e6}), Steady, Fine, nil, []int{11}},
+		{"a step, and the newest is off", slices.Concat(scatterRates(1e6, 9), scatterRates(1.25e6, 9), []float64{0.5e6}), OffRun, Unsure, []int{9}, []int{18}},
+		{"two steps", slices.Concat(scatterRates(1e6, 9), scatterRates(1.25e6, 9), scatterRates(1.1e6, 9)), Regressed, Worse, []int{9, 18}, nil},
 		{"two small steps", drift, Regressed, Worse, []int{16}, nil},
 		{"few runs that agree", []float64{1e6, 1.001e6, 0.999e6}, NotWorse, Fine, nil, nil},
 		{"few runs, one worse", []float64{1e6, 1.001e6, 0.8e6}, FewRuns, Unsure, nil, nil},
@@ -102,7 +102,7 @@ func TestHistory(t *testing.T) {
 		{"few runs, one off", []float64{1e6, 0.5e6, 1.001e6}, FewRuns, Unsure, nil, []int{1}},
 		{"measured once", []float64{nan, nan, 1e6}, OneRun, Fine, nil, nil},
 	} {
-		h := over(t, days("a", c.xs...), HistoryOptions{})
+		h := historyOf(t, days("a", c.xs...), HistoryOptions{})
 		s := h.of(t, "a", "mcs")
 		var changes, off []int
 		for _, ch := range s.Changes {
@@ -128,21 +128,21 @@ func TestMachinesApart(t *testing.T) {
 		}
 		runs = append(runs, day(host, n+1, map[string]float64{"mcs": rate * (1 + 0.001*float64(n))}))
 	}
-	h := over(t, runs, HistoryOptions{})
+	h := historyOf(t, runs, HistoryOptions{})
 	if len(h.Sites) != 2 || len(h.Series) != 2 || h.Outcome() != Fine {
 		t.Errorf("%d machines, %d series, %s: two machines were mixed", len(h.Sites), len(h.Series), h.Outcome())
 	}
-	if h = over(t, runs, HistoryOptions{CompareOptions: CompareOptions{AnyHost: true}}); len(h.Sites) != 1 || h.Outcome() != Worse {
+	if h = historyOf(t, runs, HistoryOptions{CompareOptions: CompareOptions{AnyHost: true}}); len(h.Sites) != 1 || h.Outcome() != Worse {
 		t.Errorf("%d machines, %s: with AnyHost they are one, with a step", len(h.Sites), h.Outcome())
 	}
 	runs = days("a", 1e6, 1e6, 1e6, 1e6)
 	runs[2].Manifest.Machine.CPUs, runs[3].Manifest.Machine.CPUs = 4, 4
-	if h := over(t, runs, HistoryOptions{}); len(h.Sites) != 2 || h.Sites[0].Name == h.Sites[1].Name {
+	if h := historyOf(t, runs, HistoryOptions{}); len(h.Sites) != 2 || h.Sites[0].Name == h.Sites[1].Name {
 		t.Errorf("two machines of one name: %+v", h.Sites)
 	}
 	runs = days("a", 1e6, 1e6, 1e6)
 	runs[2].Manifest.Machine.Kernel, runs[1].Manifest.Commit = "6.18", runs[0].Manifest.Commit
-	h = over(t, runs, HistoryOptions{})
+	h = historyOf(t, runs, HistoryOptions{})
 	if visits := h.Sites[0].Runs; len(visits) != 3 || !slices.Contains(visits[2].Differs, "kernel unknown and 6.18") || !visits[1].SameCode || visits[2].SameCode {
 		t.Errorf("another kernel is a condition of the same machine, the same commit the same code: %+v", h.Sites)
 	}
@@ -152,7 +152,7 @@ func TestHistoryOrder(t *testing.T) {
 	runs := days("a", 1e6, 1e6, 1e6)
 	slices.Reverse(runs)
 	for given, want := range map[bool]string{false: "00000a1 00000a2 00000a3", true: "00000a3 00000a2 00000a1"} {
-		got := result.Each(over(t, runs, HistoryOptions{AsGiven: given}).Sites[0].Runs, func(v Visit) string { return v.Commit() })
+		got := result.Each(historyOf(t, runs, HistoryOptions{AsGiven: given}).Sites[0].Runs, func(v Visit) string { return v.Commit() })
 		if strings.Join(got, " ") != want {
 			t.Errorf("as given %v: %q, want %q", given, got, want)
 		}
@@ -215,7 +215,7 @@ func TestHistoryGaps(t *testing.T) {
 	} {
 		runs := days("a", 1e6, 1.001e6, 0.999e6, 1e6)
 		c.edit(runs)
-		h := over(t, runs, HistoryOptions{})
+		h := historyOf(t, runs, HistoryOptions{})
 		s := h.of(t, "a", "mcs")
 		p := s.Points[c.at]
 		if s.Verdict != c.want || h.Outcome() != c.outcome || !strings.Contains(p.Gap, c.gap) || p.Broke && p.N > 0 {
@@ -238,7 +238,7 @@ func TestTogether(t *testing.T) {
 			}
 			runs = append(runs, day("a", n+1, locks))
 		}
-		text := strings.Join(over(t, runs, HistoryOptions{}).Warnings, "\n")
+		text := strings.Join(historyOf(t, runs, HistoryOptions{}).Warnings, "\n")
 		if got := strings.Contains(text, "3 of the 4 cases on a changed at run 7"); got != want {
 			t.Errorf("%d of 4 cases slowed: warned %v, want %v: %q", slowed, got, want, text)
 		}

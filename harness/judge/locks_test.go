@@ -12,7 +12,7 @@ import (
 
 func TestLocks(t *testing.T) {
 	const rounds = 10
-	run := madeRun(rates{"mine": around(1e6, 0.3, rounds), "slow": nil, "fast": nil, "odd": around(5e5, 0.01, rounds)})
+	run := madeRun(rates{"mine": spreadAround(1e6, 0.3, rounds), "slow": nil, "fast": nil, "odd": spreadAround(5e5, 0.01, rounds)})
 	for _, r := range run.Results[:len(run.Results):len(run.Results)] {
 		if r.Lock.Name == "mine" { // all locks of a round share its noise
 			rate := float64(r.Ops)

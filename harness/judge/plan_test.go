@@ -11,18 +11,18 @@ import (
 	"locklab/harness/result"
 )
 
-func whole(locks rates) *result.Run {
+func wholeRun(locks rates) *result.Run {
 	run := madeRun(locks)
 	run.Manifest.Rounds, run.Manifest.Cases = 10, len(locks)
 	return run
 }
 
-func without(run *result.Run, lost func(*result.Result) bool) {
+func removeResults(run *result.Run, lost func(*result.Result) bool) {
 	run.Results = slices.DeleteFunc(run.Results, lost)
 }
 
 func TestGaps(t *testing.T) {
-	xs, slow := around(1e6, 0.02, 10), around(0.9e6, 0.02, 10)
+	xs, slow := spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10)
 	is := func(name string) func(*result.Result) bool {
 		return func(r *result.Result) bool { return r.Lock.Name == name }
 	}
@@ -40,13 +40,13 @@ func TestGaps(t *testing.T) {
 	}{
 		{"whole", nil, func(_, _ *result.Run) {}, "", Fine, "y not worse"},
 		{"not planned", rates{"x": xs}, func(_, _ *result.Run) {}, "", Fine, "y only in BASE"},
-		{"added", nil, func(b, _ *result.Run) { without(b, is("y")); b.Manifest.Cases = 1 }, "", Fine, "y only in NEW"},
+		{"added", nil, func(b, _ *result.Run) { removeResults(b, is("y")); b.Manifest.Cases = 1 }, "", Fine, "y only in NEW"},
 		{"skipped", rates{"x": xs}, func(_, n *result.Run) { n.Manifest.Skipped = []result.Skip{{Lock: "y", Reason: "no server"}} }, "", Unsure, "y not measured: NEW skipped it: no server"},
 		{"interrupted", rates{"x": xs}, func(_, n *result.Run) { n.Manifest.Interrupted = true }, "", Unsure, "y not measured: NEW ended before it"},
 		{"killed", rates{"x": xs}, func(_, n *result.Run) { n.Manifest.Finished = time.Time{} }, "", Unsure, "y not measured: NEW ended before it"},
-		{"lost in every round", nil, func(_, n *result.Run) { without(n, is("y")) }, "", Unsure, "y not measured"},
+		{"lost in every round", nil, func(_, n *result.Run) { removeResults(n, is("y")) }, "", Unsure, "y not measured"},
 		{"lost by name", nil, func(_, n *result.Run) {
-			without(n, is("y"))
+			removeResults(n, is("y"))
 			n.Manifest.Lost = []result.Loss{loss("y", 0), loss("y", 1)}
 		}, "", Unsure, "NEW lost it: signal: killed"},
 		{"all lost", nil, func(_, n *result.Run) { n.Results = nil }, "", Unsure, "x not measured"},
@@ -57,9 +57,9 @@ func TestGaps(t *testing.T) {
 				run.Manifest.Lost = []result.Loss{loss("x", 0), loss("y", 0)}
 			}
 		}, "", Unsure, "lock=y/workers=1/hold=0s, which NEW lost: signal: killed"},
-		{"lost in some rounds", nil, func(_, n *result.Run) { without(n, late) }, "", Unsure, "NEW has 7 of its 10 rounds"},
+		{"lost in some rounds", nil, func(_, n *result.Run) { removeResults(n, late) }, "", Unsure, "NEW has 7 of its 10 rounds"},
 		{"lost in one round, by name", nil, func(_, n *result.Run) {
-			without(n, func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round == 3 })
+			removeResults(n, func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round == 3 })
 			n.Manifest.Lost = []result.Loss{loss("y", 3)}
 		}, "", Unsure, "NEW has 9 of its 10 rounds; round 4 was lost: signal: killed"},
 		{"a round measured twice stands for one", nil, func(_, n *result.Run) {
@@ -69,31 +69,31 @@ func TestGaps(t *testing.T) {
 				}
 			}
 		}, "", Unsure, "NEW has 9 of its 10 rounds"},
-		{"lost, but another regressed", rates{"x": slow, "y": xs}, func(_, n *result.Run) { without(n, is("y")) }, "", Worse, "x regressed"},
-		{"regressed in what is left", rates{"x": xs, "y": slow}, func(_, n *result.Run) { without(n, late) }, "", Worse, "NEW has 7 of its 10 rounds"},
-		{"lost, and not compared", nil, func(_, n *result.Run) { without(n, is("y")) }, "x", Fine, "x not worse"},
-		{"lost in BASE", nil, func(b, _ *result.Run) { without(b, is("y")) }, "", Unsure, "BASE has results of 1 of its 2 cases"},
-		{"lost in some rounds of BASE", nil, func(b, _ *result.Run) { without(b, late) }, "", Unsure, "BASE has 7 of its 10 rounds"},
-		{"lost in both", nil, func(b, n *result.Run) { without(b, is("y")); without(n, is("y")) }, "", Unsure, "1 of the 2 cases that NEW was to measure"},
+		{"lost, but another regressed", rates{"x": slow, "y": xs}, func(_, n *result.Run) { removeResults(n, is("y")) }, "", Worse, "x regressed"},
+		{"regressed in what is left", rates{"x": xs, "y": slow}, func(_, n *result.Run) { removeResults(n, late) }, "", Worse, "NEW has 7 of its 10 rounds"},
+		{"lost, and not compared", nil, func(_, n *result.Run) { removeResults(n, is("y")) }, "x", Fine, "x not worse"},
+		{"lost in BASE", nil, func(b, _ *result.Run) { removeResults(b, is("y")) }, "", Unsure, "BASE has results of 1 of its 2 cases"},
+		{"lost in some rounds of BASE", nil, func(b, _ *result.Run) { removeResults(b, late) }, "", Unsure, "BASE has 7 of its 10 rounds"},
+		{"lost in both", nil, func(b, n *result.Run) { removeResults(b, is("y")); removeResults(n, is("y")) }, "", Unsure, "1 of the 2 cases that NEW was to measure"},
 		{"lost in both, by name", nil, func(b, n *result.Run) {
-			without(b, is("y"))
-			without(n, is("y"))
+			removeResults(b, is("y"))
+			removeResults(n, is("y"))
 			n.Manifest.Lost = []result.Loss{loss("y", 0)}
 		}, "", Unsure, "lock=y/workers=1/hold=0s, which NEW lost: signal: killed"},
 		{"lost in both, by name, and not compared", nil, func(b, n *result.Run) {
 			for _, run := range []*result.Run{b, n} {
-				without(run, is("y"))
+				removeResults(run, is("y"))
 				run.Manifest.Lost = []result.Loss{loss("y", 0)}
 			}
 		}, "x", Fine, "x not worse"},
 		{"no round in common", nil, func(b, n *result.Run) {
-			without(b, func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 0 })
-			without(n, func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 1 })
+			removeResults(b, func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 0 })
+			removeResults(n, func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round%2 == 1 })
 		}, "", Unsure, "NEW has 5 of its 10 rounds"},
 		{"a damaged line in NEW", nil, func(_, n *result.Run) { n.Damage = []string{"line 3"} }, "", Unsure, "1 line of NEW that cannot be read"},
 		{"a damaged line in BASE", nil, func(b, _ *result.Run) { b.Damage = []string{"line 3", "line 4"} }, "", Unsure, "2 lines of BASE"},
 		{"a damaged line for a round", nil, func(_, n *result.Run) {
-			without(n, func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round == 3 })
+			removeResults(n, func(r *result.Result) bool { return r.Lock.Name == "y" && r.Round == 3 })
 			n.Damage = []string{"line 3"}
 		}, "", Unsure, "NEW has 9 of its 10 rounds; 1 line of its file cannot be read"},
 	} {
@@ -101,7 +101,7 @@ func TestGaps(t *testing.T) {
 			if c.new == nil {
 				c.new = rates{"x": xs, "y": xs}
 			}
-			base, next := whole(rates{"x": xs, "y": xs}), whole(c.new)
+			base, next := wholeRun(rates{"x": xs, "y": xs}), wholeRun(c.new)
 			if paired {
 				base.Manifest.Pair, next.Manifest.Pair = "p", "p"
 			}

@@ -39,11 +39,11 @@ func (w world) rounds(workers int) (rs []*result.Result) {
 	return rs
 }
 
-func leg(trips float64) result.Leg { return result.Leg{Halves: int(2 * trips), Requests: 1} }
+func legOf(trips float64) result.Leg { return result.Leg{Halves: int(2 * trips), Requests: 1} }
 
 func (w world) trips() *result.Trips {
-	return &result.Trips{Lock: leg(w.lock), Unlock: leg(w.release),
-		Behind: &result.TripsBehind{Queue: leg(0.5), Handover: leg(w.handed), Unlock: leg(w.release)}}
+	return &result.Trips{Lock: legOf(w.lock), Unlock: legOf(w.release),
+		Behind: &result.TripsBehind{Queue: legOf(0.5), Handover: legOf(w.handed), Unlock: legOf(w.release)}}
 }
 
 func (w world) model() *judge.Model {
@@ -171,7 +171,7 @@ func TestNotPredicted(t *testing.T) {
 		{without(1), judge.Handover, 8, "with 1 worker"},
 		{without(8), judge.Handover, 8, "without a delay"},
 		{blind, judge.Alone, 1, "no bare round trip"},
-		{edit(func(t *result.Trips) { t.Lock.Halves = -1 << 40 }), judge.Alone, 1, "contradict"},
+		{edit(func(t *result.Trips) { t.Lock.Halves = -1 << 30 }), judge.Alone, 1, "contradict"},
 	} {
 		if p, why := test.m.Predict(test.s, test.workers, 1e6); !strings.Contains(why, test.want) {
 			t.Errorf("%s with %d workers: %v, %q, want %q", test.s.Name, test.workers, p, why, test.want)

@@ -29,7 +29,7 @@ func TestQualityOf(t *testing.T) {
 		{"fewer rounds than planned", 10, 14, 0, 0, "steal", Fair},
 		{"too few rounds", 3, 3, 0, 0, "steal", Poor},
 	} {
-		run := synthetic.Run(1, c.rounds, 2, []int{8}, synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general), synthetic.Fast("a", 1e6))
+		run := synthetic.Run(1, c.rounds, 2, []int{8}, synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), setBlocking), synthetic.Fast("a", 1e6))
 		run.Manifest.Rounds = c.planned
 		for i, r := range run.Results {
 			r.Noise = &machine.Noise{CPUs: 2, Steal: c.taken / 2, Others: c.taken / 2}
@@ -42,7 +42,7 @@ func TestQualityOf(t *testing.T) {
 			t.Errorf("%s: %+v, want %s", c.name, q, c.want)
 		}
 	}
-	run := served() // the servers of a distributed lock are other programs
+	run := servedRun() // the servers of a distributed lock are other programs
 	for _, r := range run.Results {
 		r.Noise = &machine.Noise{Others: 0.9}
 	}

@@ -24,7 +24,7 @@ import (
 //go:embed testdata/quiet.jsonl.gz testdata/busy.jsonl.gz
 var recordings embed.FS
 
-func recorded(t *testing.T, name string) *result.Run {
+func readRecorded(t *testing.T, name string) *result.Run {
 	t.Helper()
 	file, err := recordings.Open("testdata/" + name + ".jsonl.gz")
 	requireNoError(t, err)
@@ -53,7 +53,7 @@ type noise struct {
 
 // noises returns the noise of each situation of a recorded run.
 func noises(t *testing.T, recording string) (out []noise) {
-	run := recorded(t, recording)
+	run := readRecorded(t, recording)
 	for _, s := range MainSituations(Groups(run)) {
 		n := noise{name: recording + ", " + s.Name()}
 		pool := s.candidates()
@@ -139,7 +139,7 @@ func TestRecordedNoise(t *testing.T) {
 func TestRecordedBlocks(t *testing.T) {
 	const locks, rounds, passes, tries = 16, 11, 2, 200
 	rng, rates := rand.New(rand.NewPCG(5, 11)), make(map[string][]uint64)
-	for _, r := range recorded(t, "quiet").Results {
+	for _, r := range readRecorded(t, "quiet").Results {
 		if r.Blocks == nil || r.Workload.Workers != locks || r.Lock.Traits.Needs != "" {
 			continue
 		}

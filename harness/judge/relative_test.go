@@ -13,7 +13,7 @@ import (
 )
 
 func slowingRuns() (runs []*result.Run) {
-	for i, x := range scattered(1e6, 18) {
+	for i, x := range scatterRates(1e6, 18) {
 		if i >= 6 {
 			x /= 2
 		}
@@ -27,11 +27,11 @@ func slowingRuns() (runs []*result.Run) {
 }
 
 func TestRelative(t *testing.T) {
-	h := over(t, slowingRuns(), HistoryOptions{})
+	h := historyOf(t, slowingRuns(), HistoryOptions{})
 	if s := h.of(t, "a", "even"); s.Verdict != Regressed || s.Changes[0].At != 6 {
 		t.Fatalf("without a reference even is %s, %+v; want the machine's step", s.Verdict, s.Changes)
 	}
-	h = over(t, slowingRuns(), HistoryOptions{To: []string{"absent", "mutex"}})
+	h = historyOf(t, slowingRuns(), HistoryOptions{To: []string{"absent", "mutex"}})
 	if s := h.of(t, "a", "even"); s.Verdict != Steady || math.Abs(s.Points[17].Median-2) > 0.05 {
 		t.Errorf("even is %s at %v, want steady at twice the reference", s.Verdict, s.Points[17].Median)
 	}
@@ -61,7 +61,7 @@ func TestRelativeWithout(t *testing.T) {
 			r.Violations = []oracle.Violation{{Rule: "exclusion", Count: 1}}
 		}
 	}
-	h := over(t, runs, HistoryOptions{To: []string{"mutex"}})
+	h := historyOf(t, runs, HistoryOptions{To: []string{"mutex"}})
 	for _, i := range []int{3, 4} {
 		if p := h.of(t, "a", "even").Points[i]; p.N != 0 || !p.Missing || !strings.Contains(p.Gap, "no figure of a lock to compare it with") {
 			t.Errorf("run %d: %+v, want no figure", i+1, p)

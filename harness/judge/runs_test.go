@@ -52,7 +52,7 @@ func TestAlarms(t *testing.T) {
 }
 
 func TestWarnings(t *testing.T) {
-	xs := rates{"x": around(1e6, 0.02, 10)}
+	xs := rates{"x": spreadAround(1e6, 0.02, 10)}
 	find := func(edit func(base, new *result.Run)) string {
 		a, b := madeRun(xs), madeRun(xs)
 		edit(a, b)
@@ -105,7 +105,7 @@ func TestTwoMachines(t *testing.T) {
 		{"name of the host", func(e *machine.Environment) { e.Host = "b" }, true, Regressed},
 	} {
 		for _, slower := range []float64{0.5, 1, 2} {
-			a, b := madeRun(rates{"x": around(1e6, 0.01, 10)}), madeRun(rates{"x": around(slower*1e6, 0.01, 10)})
+			a, b := madeRun(rates{"x": spreadAround(1e6, 0.01, 10)}), madeRun(rates{"x": spreadAround(slower*1e6, 0.01, 10)})
 			c.edit(&b.Manifest.Machine)
 			got, err := Compare(a, b, CompareOptions{AnyHost: c.anyHost})
 			requireNoError(t, err)
@@ -120,7 +120,7 @@ func TestTwoMachines(t *testing.T) {
 				t.Errorf("%s: one machine is %v in a history", c.name, one)
 			}
 		}
-		a, b := madeRun(rates{"x": around(1e6, 0.01, 10)}), madeRun(rates{"x": around(1e6, 0.01, 10)})
+		a, b := madeRun(rates{"x": spreadAround(1e6, 0.01, 10)}), madeRun(rates{"x": spreadAround(1e6, 0.01, 10)})
 		c.edit(&b.Manifest.Machine)
 		b.Results[0].Violations = []oracle.Violation{{Rule: "exclusion", Detail: "two holders", Count: 1}}
 		if got, err := Compare(a, b, CompareOptions{AnyHost: c.anyHost}); err != nil || got.Outcome() != Worse {

@@ -27,7 +27,7 @@ func loadsOf(rounds int, p99 func(i, round int) float64, granted func(i, round i
 	return ls
 }
 
-func all(i, round int) float64 { return 100 }
+func fullShare(i, round int) float64 { return 100 }
 
 func TestSaturationOf(t *testing.T) {
 	flat := func(int, int) float64 { return 1000 }
@@ -37,12 +37,12 @@ func TestSaturationOf(t *testing.T) {
 		p99, granted func(i, round int) float64
 		want         Saturation
 	}{
-		{"longer waits", steep, all, Saturation{UpTo: 400, Over: 500, Rule: result.LimitP99, From: 400, To: 500}},
+		{"longer waits", steep, fullShare, Saturation{UpTo: 400, Over: 500, Rule: result.LimitP99, From: 400, To: 500}},
 		{"falls behind", flat, func(i, _ int) float64 { return []float64{100, 99, 96, 94, 60, 50}[i] },
 			Saturation{UpTo: 300, Over: 400, Rule: result.LimitGranted, From: 300, To: 400}},
-		{"up to all", flat, all, Saturation{UpTo: 600}},
+		{"up to all", flat, fullShare, Saturation{UpTo: 600}},
 		{"up to nothing", flat, func(int, int) float64 { return 50 }, Saturation{Over: 100, Rule: result.LimitGranted, To: 100}},
-		{"ten times is not over", func(i, _ int) float64 { return []float64{1000, 10000, 10000, 10000, 10000, 10001}[i] }, all,
+		{"ten times is not over", func(i, _ int) float64 { return []float64{1000, 10000, 10000, 10000, 10000, 10001}[i] }, fullShare,
 			Saturation{UpTo: 500, Over: 600, Rule: result.LimitP99, From: 500, To: 600}},
 		{"half of the rounds fall behind at 300/s, the others at 500/s", flat, func(i, round int) float64 {
 			if i >= 4 || i >= 2 && round%2 == 0 {
@@ -71,7 +71,7 @@ func TestSaturationOfStalls(t *testing.T) {
 		rounds, stalled int // of the waits in one round, in 1000
 		want            harness.Rate
 	}{{10, 60, 300}, {5, 11, 300}, {6, 11, 600}} {
-		ls := loadsOf(c.rounds, func(int, int) float64 { return 1000 }, all)
+		ls := loadsOf(c.rounds, func(int, int) float64 { return 1000 }, fullShare)
 		for _, l := range ls[3:] {
 			l.Cell.Rounds[0].Wait = result.Histogram{{Value: 10, N: 1000 - int64(c.stalled)}, {Value: 1e9, N: int64(c.stalled)}}
 		}
@@ -92,27 +92,27 @@ func TestSaturationUnresolved(t *testing.T) {
 		}
 		return ls
 	}
-	if k, ok := SaturationOf(few(loadsOf(10, steep, all), 0, 1), 0); !ok || k.Rest != 300 || k.UpTo != 600 || k.Over != 0 {
+	if k, ok := SaturationOf(few(loadsOf(10, steep, fullShare), 0, 1), 0); !ok || k.Rest != 300 || k.UpTo != 600 || k.Over != 0 {
 		t.Errorf("without p99 at two rates: %+v, %v", k, ok)
 	}
 	behind := func(i, _ int) float64 { return []float64{100, 100, 100, 50, 50, 50}[i] }
 	if k, ok := SaturationOf(few(loadsOf(10, steep, behind), 3), 0); !ok || k.UpTo != 300 || k.Over != 400 || k.Rule != result.LimitGranted {
 		t.Errorf("without p99 where it falls behind: %+v, %v", k, ok)
 	}
-	if k, ok := SaturationOf(few(loadsOf(10, steep, all), 0, 1, 2, 3, 4, 5), 0); ok {
+	if k, ok := SaturationOf(few(loadsOf(10, steep, fullShare), 0, 1, 2, 3, 4, 5), 0); ok {
 		t.Errorf("without p99: %+v", k)
 	}
 	if k, ok := SaturationOf(nil, 0); ok {
 		t.Errorf("without results: %+v", k)
 	}
-	if k, ok := SaturationOf(loadsOf(10, func(i, _ int) float64 { return []float64{20, 20, 20, 20, 400, 501}[i] }, all), 50); !ok || k.RestP99 != 50 || k.UpTo != 500 {
+	if k, ok := SaturationOf(loadsOf(10, func(i, _ int) float64 { return []float64{20, 20, 20, 20, 400, 501}[i] }, fullShare), 50); !ok || k.RestP99 != 50 || k.UpTo != 500 {
 		t.Errorf("under the floor of the clock: %+v, %v", k, ok)
 	}
 }
 
 func TestSaturationUnsound(t *testing.T) {
 	for rounds, want := range map[int]bool{0: false, 5: false, 6: true, 10: true} {
-		ls := loadsOf(10, func(int, int) float64 { return 1000 }, all)
+		ls := loadsOf(10, func(int, int) float64 { return 1000 }, fullShare)
 		for round := range rounds {
 			ls[0].Cell.Rounds[round].Warnings = []machine.Warning{{Kind: "overlap"}, {Kind: "pool"}}
 		}

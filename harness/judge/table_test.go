@@ -21,7 +21,7 @@ func tableOf(t *testing.T, run *result.Run) Table {
 	return ts[0]
 }
 
-func readings(t Table) (out []string) {
+func tableReadings(t Table) (out []string) {
 	for _, r := range t.Rows {
 		line := r.Lock
 		for _, x := range r.Ratios {
@@ -38,12 +38,12 @@ func readings(t Table) (out []string) {
 
 func TestTable(t *testing.T) {
 	run := synthetic.Run(5, 14, 2, []int{1, 2, 8},
-		synthetic.With(synthetic.Fast("sync-mutex", 1e6), general), synthetic.Fast("even", 1e6),
-		synthetic.With(synthetic.Fast("fast", 2e6), status(harness.Correct)), synthetic.With(synthetic.Fast("nothing", 9e6), status(harness.Control)),
-		synthetic.With(synthetic.Fast("slow", 4e5), status(harness.Historical)), synthetic.With(synthetic.Fast("wild", 1.1e6), func(m *synthetic.Model) { m.Noise = 0.2 }),
-		synthetic.With(synthetic.Fast("wrong", 9e6), status(harness.Broken), func(m *synthetic.Model) { m.Breaks = true }))
+		synthetic.With(synthetic.Fast("sync-mutex", 1e6), setBlocking), synthetic.Fast("even", 1e6),
+		synthetic.With(synthetic.Fast("fast", 2e6), withStatus(harness.Correct)), synthetic.With(synthetic.Fast("nothing", 9e6), withStatus(harness.Control)),
+		synthetic.With(synthetic.Fast("slow", 4e5), withStatus(harness.Historical)), synthetic.With(synthetic.Fast("wild", 1.1e6), func(m *synthetic.Model) { m.Noise = 0.2 }),
+		synthetic.With(synthetic.Fast("wrong", 9e6), withStatus(harness.Broken), func(m *synthetic.Model) { m.Breaks = true }))
 	table := tableOf(t, run)
-	got := readings(table)
+	got := tableReadings(table)
 	if want := "nothing faster faster faster|fast faster faster faster|slow slower slower slower|wrong - - -"; !slices.Equal(slices.DeleteFunc(slices.Clone(got), func(s string) bool {
 		return strings.HasPrefix(s, "even") || strings.HasPrefix(s, "wild") || strings.HasPrefix(s, "sync-mutex")
 	}), strings.Split(want, "|")) || len(got) != 7 {
@@ -93,10 +93,10 @@ func TestViolatorElsewhere(t *testing.T) {
 // TestBaseline: the named lock, else sync.Mutex; between processes the fastest peer.
 func TestBaseline(t *testing.T) {
 	peer := func(name string, rate float64) synthetic.Model {
-		return synthetic.With(synthetic.Model{Lock: synthetic.Served(name, harness.Peer, "redis"), Rate: synthetic.Constant(rate), Handed: 1}, status(harness.Correct))
+		return synthetic.With(synthetic.Model{Lock: synthetic.Served(name, harness.Peer, "redis"), Rate: synthetic.Constant(rate), Handed: 1}, withStatus(harness.Correct))
 	}
 	own := synthetic.Model{Lock: synthetic.Served("own", harness.Redis, "redis"), Rate: synthetic.Constant(900), Handed: 1}
-	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), general)
+	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), setBlocking)
 	for _, c := range []struct {
 		name   string
 		models []synthetic.Model

@@ -36,7 +36,7 @@ func TestSituations(t *testing.T) {
 
 func TestExclusions(t *testing.T) {
 	run := synthetic.Run(1, 4, 2, []int{1, 2},
-		synthetic.With(synthetic.Fast("bad", 1e6), func(m *synthetic.Model) { m.Breaks = true }), synthetic.Fast("good", 1e6), synthetic.With(synthetic.Fast("old", 1e6), status(harness.Historical)))
+		synthetic.With(synthetic.Fast("bad", 1e6), func(m *synthetic.Model) { m.Breaks = true }), synthetic.Fast("good", 1e6), synthetic.With(synthetic.Fast("old", 1e6), withStatus(harness.Historical)))
 	got := Exclusions(run)
 	if len(got) != 2 || got[0].Lock.Name != "bad" || got[1].Lock.Name != "old" {
 		t.Fatalf("got %+v, want bad and old", got)
@@ -68,7 +68,7 @@ func TestViolationsAreNeverRecommended(t *testing.T) {
 
 func TestStatusesAreNeverRecommended(t *testing.T) {
 	for _, s := range []harness.Status{harness.Control, harness.Historical, harness.Broken, "new"} {
-		odd := synthetic.With(synthetic.Fast("a", 9e6), status(s))
+		odd := synthetic.With(synthetic.Fast("a", 9e6), withStatus(s))
 		run := synthetic.Run(3, 10, 2, []int{1, 2, 8}, odd, synthetic.Fast("b", 2e6), synthetic.Fast(DefaultBaseline, 1e6))
 		for _, d := range append(Decisions(run), Decisions(synthetic.Run(3, 10, 2, []int{1, 2, 8}, odd))...) {
 			if d.Use == "a" || d.Fastest == "a" || slices.Contains(d.Ties, "a") {

@@ -9,21 +9,21 @@ import (
 
 // brokenClaims exclude, but violate their claims.
 var brokenClaims = []breakage{
-	{name: "barging", rule: "fifo", traits: harness.Traits{FIFO: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTAS{q: q} })},
+	{name: "barging", rule: "fifo", traits: harness.Traits{FIFO: true}, local: shareLock(func(q *quitter) sync.Locker { return &brokenTAS{q: q} })},
 	{name: "parking-barger", rule: "fifo", traits: harness.Traits{FIFO: true}, local: newMutex},
-	{name: "mostly-in-order", rule: "fifo", chance: true, traits: harness.Traits{FIFO: true}, local: shared(func(q *quitter) sync.Locker { return &mostlyInOrder{brokenTAS: brokenTAS{q: q}, push: 1} })},
-	{name: "mostly-in-order-by-doorway", rule: "fifo", chance: true, traits: harness.Traits{FIFO: true, Doorway: true}, local: shared(func(q *quitter) sync.Locker { return &mostlyInOrder{brokenTAS: brokenTAS{q: q}, push: 2} })},
+	{name: "mostly-in-order", rule: "fifo", chance: true, traits: harness.Traits{FIFO: true}, local: shareLock(func(q *quitter) sync.Locker { return &mostlyInOrder{brokenTAS: brokenTAS{q: q}, push: 1} })},
+	{name: "mostly-in-order-by-doorway", rule: "fifo", chance: true, traits: harness.Traits{FIFO: true, Doorway: true}, local: shareLock(func(q *quitter) sync.Locker { return &mostlyInOrder{brokenTAS: brokenTAS{q: q}, push: 2} })},
 
-	{name: "readers-unclaimed", rule: "claims", local: shared(func(*quitter) sync.Locker { return new(sync.RWMutex) })},
+	{name: "readers-unclaimed", rule: "claims", local: shareLock(func(*quitter) sync.Locker { return new(sync.RWMutex) })},
 	{name: "readers-missing", rule: "claims", traits: harness.Traits{ReadWrite: true}, local: newMutex},
-	{name: "readers-of-two-kinds", rule: "claims", traits: harness.Traits{ReadWrite: true}, local: shared(func(*quitter) sync.Locker { return new(twoKinds) })},
+	{name: "readers-of-two-kinds", rule: "claims", traits: harness.Traits{ReadWrite: true}, local: shareLock(func(*quitter) sync.Locker { return new(twoKinds) })},
 
 	{name: "one-permit", rule: "permits", stuck: true, traits: harness.Traits{Permits: 3}, local: newMutex},
-	{name: "four-permits", rule: "permits", traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(4) })},
-	{name: "lends-permits", rule: "permits", chance: true, traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return &lender{permits: newPermits(3)} })},
-	{name: "excludes-none", rule: "exclusion", chance: true, traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(5) })},
+	{name: "four-permits", rule: "permits", traits: harness.Traits{Permits: 3}, local: shareLock(func(*quitter) sync.Locker { return newPermits(4) })},
+	{name: "lends-permits", rule: "permits", chance: true, traits: harness.Traits{Permits: 3}, local: shareLock(func(*quitter) sync.Locker { return &lender{permits: newPermits(3)} })},
+	{name: "excludes-none", rule: "exclusion", chance: true, traits: harness.Traits{Permits: 3}, local: shareLock(func(*quitter) sync.Locker { return newPermits(5) })},
 
-	{name: "wakes-to-compete", rule: "starvation", traits: harness.Traits{Bounded: true}, local: shared(func(q *quitter) sync.Locker { return &competing{brokenTAS{q: q}, make(chan struct{}, 1)} })},
+	{name: "wakes-to-compete", rule: "starvation", traits: harness.Traits{Bounded: true}, local: shareLock(func(q *quitter) sync.Locker { return &competing{brokenTAS{q: q}, make(chan struct{}, 1)} })},
 	{name: "allocates", rule: "no-allocation", chance: true, local: newQueue(queueFaults{})},
 	{name: "allocates-behind-two", rule: "no-allocation", chance: true, local: newFlag(flagFaults{allocateBehind: 2})},
 	{name: "allocates-seldom", rule: "no-allocation", chance: true, local: newFlag(flagFaults{allocateEvery: 32})},

@@ -20,13 +20,13 @@ type breakage struct {
 	local  func(q *quitter, workers int) harness.Local
 }
 
-func shared(l func(q *quitter) sync.Locker) func(*quitter, int) harness.Local {
+func shareLock(l func(q *quitter) sync.Locker) func(*quitter, int) harness.Local {
 	return func(q *quitter, _ int) harness.Local { return harness.Shared(l(q)) }
 }
 
 var (
-	newNoop  = shared(func(*quitter) sync.Locker { return noop{} })
-	newMutex = shared(func(*quitter) sync.Locker { return new(sync.Mutex) })
+	newNoop  = shareLock(func(*quitter) sync.Locker { return noop{} })
+	newMutex = shareLock(func(*quitter) sync.Locker { return new(sync.Mutex) })
 )
 
 var breakages = slices.Concat(brokenLocks, brokenQueues, brokenClaims, brokenReaders)
@@ -34,22 +34,22 @@ var breakages = slices.Concat(brokenLocks, brokenQueues, brokenClaims, brokenRea
 var brokenLocks = []breakage{
 	{name: "no-op", rule: "exclusion", chance: true, local: newNoop},
 	{name: "no-op", rule: "lost-update", chance: true, local: newNoop},
-	{name: "load-then-store", rule: "preemption", chance: true, local: shared(func(q *quitter) sync.Locker { return &loadThenStore{brokenTAS: brokenTAS{q: q}} })},
-	{name: "load-yield-store", rule: "exclusion", chance: true, local: shared(func(q *quitter) sync.Locker {
+	{name: "load-then-store", rule: "preemption", chance: true, local: shareLock(func(q *quitter) sync.Locker { return &loadThenStore{brokenTAS: brokenTAS{q: q}} })},
+	{name: "load-yield-store", rule: "exclusion", chance: true, local: shareLock(func(q *quitter) sync.Locker {
 		return &loadThenStore{brokenTAS: brokenTAS{q: q}, between: runtime.Gosched}
 	})},
-	{name: "makes-itself-twice", rule: "first-use", chance: true, local: shared(func(q *quitter) sync.Locker { return &lazyTAS{q: q} })},
+	{name: "makes-itself-twice", rule: "first-use", chance: true, local: shareLock(func(q *quitter) sync.Locker { return &lazyTAS{q: q} })},
 	{name: "early-ticket", rule: "exclusion", chance: true, local: newTicket(ticketFaults{early: 1})},
 	{name: "double-grant", rule: "exclusion", chance: true, local: newTicket(ticketFaults{doubleEvery: 1000})},
-	{name: "uniprocessor", rule: "preemption", chance: true, local: shared(func(q *quitter) sync.Locker { return &uniprocessor{brokenTAS: brokenTAS{q: q}} })},
+	{name: "uniprocessor", rule: "preemption", chance: true, local: shareLock(func(q *quitter) sync.Locker { return &uniprocessor{brokenTAS: brokenTAS{q: q}} })},
 	{name: "lost-release", rule: "liveness", stuck: true, local: newFlag(flagFaults{loseEvery: 1000})},
 	{name: "single-use", rule: "reuse", stuck: true, local: newSingleUse},
-	{name: "always-yields", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: shared(func(q *quitter) sync.Locker { return &brokenTAS{q: q} })},
-	{name: "always-spins", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: shared(func(q *quitter) sync.Locker { return &busyTAS{brokenTAS{q: q}} })},
+	{name: "always-yields", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: shareLock(func(q *quitter) sync.Locker { return &brokenTAS{q: q} })},
+	{name: "always-spins", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: shareLock(func(q *quitter) sync.Locker { return &busyTAS{brokenTAS{q: q}} })},
 	{name: "always-sleeps", rule: "wait-policy", chance: true, traits: harness.Traits{FollowsWait: true}, local: newMutex},
 	{name: "try-takes-all", rule: "try", local: newFlag(flagFaults{takeEvery: 1})},
 	{name: "try-refuses-all", rule: "try", local: newFlag(flagFaults{refuseEvery: 1})},
-	{name: "try-stays-in-line", rule: "try", stuck: true, local: shared(func(q *quitter) sync.Locker { return &tryStaysInLine{brokenTicket{q: q}} })},
+	{name: "try-stays-in-line", rule: "try", stuck: true, local: shareLock(func(q *quitter) sync.Locker { return &tryStaysInLine{brokenTicket{q: q}} })},
 }
 
 // correct are locks that keep their claims: a suite that rejects everything proves nothing.
@@ -57,9 +57,9 @@ var correct = []breakage{
 	{name: "mutex", traits: harness.Traits{Bounded: true}, local: newMutex},
 	{name: "queue", traits: harness.Traits{FIFO: true, Allocates: true}, local: newQueue(queueFaults{})},
 	{name: "ticket", traits: harness.Traits{FIFO: true}, local: newTicket(ticketFaults{})},
-	{name: "semaphore", traits: harness.Traits{FIFO: true, Permits: 3}, local: shared(func(*quitter) sync.Locker { return newPermits(3) })},
+	{name: "semaphore", traits: harness.Traits{FIFO: true, Permits: 3}, local: shareLock(func(*quitter) sync.Locker { return newPermits(3) })},
 	{name: "reentrant", traits: harness.Traits{Reentrant: true}, local: newReentrant(reentrantFaults{})},
-	{name: "readers", traits: harness.Traits{Bounded: true, ReadWrite: true}, local: shared(func(*quitter) sync.Locker { return new(sync.RWMutex) })},
+	{name: "readers", traits: harness.Traits{Bounded: true, ReadWrite: true}, local: shareLock(func(*quitter) sync.Locker { return new(sync.RWMutex) })},
 	{name: "sequence", traits: harness.Traits{ReadWrite: true}, local: newSeq(seqFaults{})},
 }
 
@@ -137,7 +137,7 @@ type loadThenStore struct {
 }
 
 func (l *loadThenStore) Lock() {
-	if l.every > 0 && !nth(&l.calls, l.every) {
+	if l.every > 0 && !isNth(&l.calls, l.every) {
 		l.brokenTAS.Lock()
 		return
 	}
@@ -181,16 +181,16 @@ type flagLock struct {
 }
 
 func newFlag(f flagFaults) func(*quitter, int) harness.Local {
-	return shared(func(q *quitter) sync.Locker { return &flagLock{flagFaults: f, brokenTAS: brokenTAS{q: q}} })
+	return shareLock(func(q *quitter) sync.Locker { return &flagLock{flagFaults: f, brokenTAS: brokenTAS{q: q}} })
 }
 
-// nth counts, and reports whether it is the turn of a fault that comes once in every calls.
-func nth(n *atomic.Uint32, every uint32) bool { return every > 0 && n.Add(1)%every == 0 }
+// isNth counts, and reports whether it is the turn of a fault that comes once in every calls.
+func isNth(n *atomic.Uint32, every uint32) bool { return every > 0 && n.Add(1)%every == 0 }
 
 func (l *flagLock) Lock() {
 	switch {
 	case l.opensAt > 0 && l.calls.Add(1) == l.opensAt:
-	case l.held.CompareAndSwap(false, true) || nth(&l.waits, l.enterEvery):
+	case l.held.CompareAndSwap(false, true) || isNth(&l.waits, l.enterEvery):
 	default:
 		if l.waiting.Add(1) > l.allocateBehind && l.allocateBehind > 0 {
 			l.kept.Store(new([64]byte))
@@ -202,24 +202,24 @@ func (l *flagLock) Lock() {
 
 func (l *flagLock) TryLock() bool {
 	switch {
-	case nth(&l.tries, l.refuseEvery):
+	case isNth(&l.tries, l.refuseEvery):
 		return false
 	case l.held.CompareAndSwap(false, true):
 		return true
 	case l.freesAt > 0 && l.refused.Add(1) == l.freesAt:
 		l.held.Store(false)
 	}
-	return nth(&l.tries, l.takeEvery)
+	return isNth(&l.tries, l.takeEvery)
 }
 
 func (l *flagLock) Unlock() {
 	if l.takeEvery > 0 {
 		l.tries.Store(0)
 	}
-	if nth(&l.releases, l.allocateEvery) {
+	if isNth(&l.releases, l.allocateEvery) {
 		l.kept.Store(new([64]byte))
 	}
-	if !nth(&l.releases, l.loseEvery) {
+	if !isNth(&l.releases, l.loseEvery) {
 		l.brokenTAS.Unlock()
 	}
 }
@@ -239,7 +239,7 @@ type brokenTicket struct {
 }
 
 func newTicket(f ticketFaults) func(*quitter, int) harness.Local {
-	return shared(func(q *quitter) sync.Locker { return &brokenTicket{ticketFaults: f, q: q} })
+	return shareLock(func(q *quitter) sync.Locker { return &brokenTicket{ticketFaults: f, q: q} })
 }
 
 func (l *brokenTicket) Lock() {

@@ -13,8 +13,8 @@ import (
 var brokenQueues = []breakage{
 	{name: "eight-places", rule: "contenders", stuck: true, local: newQueue(queueFaults{places: 8})},
 	{name: "255-places", rule: "contenders", stuck: true, local: newQueue(queueFaults{places: 255})},
-	{name: "slots-of-eight", rule: "contenders", local: shared(func(q *quitter) sync.Locker { return &slots{q: q, n: 8} })},
-	{name: "slots-of-64", rule: "contenders", local: shared(func(q *quitter) sync.Locker { return &slots{q: q, n: 64} })},
+	{name: "slots-of-eight", rule: "contenders", local: shareLock(func(q *quitter) sync.Locker { return &slots{q: q, n: 8} })},
+	{name: "slots-of-64", rule: "contenders", local: shareLock(func(q *quitter) sync.Locker { return &slots{q: q, n: 64} })},
 	{name: "odd-workers", rule: "contenders", local: newCountsOut(func(n int) bool { return n%2 == 1 })},
 	{name: "64-workers", rule: "contenders", local: newCountsOut(func(n int) bool { return n == 64 })},
 
@@ -31,7 +31,7 @@ var brokenQueues = []breakage{
 	{name: "opens-at-2-to-the-16", rule: "endurance", local: newFlag(flagFaults{opensAt: 1 << 16})},
 	{name: "walks-in-once-in-10000", rule: "endurance", local: newFlag(flagFaults{enterEvery: 10_000})},
 	{name: "waits-of-15-bits", rule: "endurance", stuck: true, local: newQueue(queueFaults{loseAt: 1 << 15})},
-	{name: "one-permit-more-after-1000", rule: "endurance", traits: harness.Traits{Permits: 3}, local: shared(func(*quitter) sync.Locker { return &growing{permits: newPermits(4)} })},
+	{name: "one-permit-more-after-1000", rule: "endurance", traits: harness.Traits{Permits: 3}, local: shareLock(func(*quitter) sync.Locker { return &growing{permits: newPermits(4)} })},
 
 	{name: "takes-one-of-10000", rule: "try", local: newFlag(flagFaults{takeEvery: 10_000})},
 	{name: "refuses-one-of-10000", rule: "try", local: newFlag(flagFaults{refuseEvery: 10_000})},

@@ -68,7 +68,7 @@ type counting struct {
 const countingWriter = 1 << 32
 
 func newRW(f rwFaults) func(*quitter, int) harness.Local {
-	return shared(func(q *quitter) sync.Locker { return &counting{q: q, rwFaults: f} })
+	return shareLock(func(q *quitter) sync.Locker { return &counting{q: q, rwFaults: f} })
 }
 
 func (l *counting) Lock() {
@@ -152,7 +152,7 @@ type sleepyRW struct {
 }
 
 func newSleepyRW(f rwSleepFaults) func(*quitter, int) harness.Local {
-	return shared(func(q *quitter) sync.Locker { return &sleepyRW{q: q, rwSleepFaults: f} })
+	return shareLock(func(q *quitter) sync.Locker { return &sleepyRW{q: q, rwSleepFaults: f} })
 }
 
 func (l *sleepyRW) Lock()  { l.enter(func() bool { return l.inside == 0 }, -1, &l.writers) }
@@ -220,7 +220,7 @@ type sequence struct {
 }
 
 func newSeq(f seqFaults) func(*quitter, int) harness.Local {
-	return shared(func(q *quitter) sync.Locker { return &sequence{seqFaults: f, brokenTAS: brokenTAS{q: q}} })
+	return shareLock(func(q *quitter) sync.Locker { return &sequence{seqFaults: f, brokenTAS: brokenTAS{q: q}} })
 }
 
 func (l *sequence) Lock() {

@@ -19,7 +19,7 @@ import (
 // unless LOCKLAB_TRIES overrides it, as in make prove-locktest.
 const defaultTries = 3
 
-func tries(t *testing.T) int {
+func triesOf(t *testing.T) int {
 	text, ok := os.LookupEnv("LOCKLAB_TRIES")
 	if !ok {
 		return defaultTries
@@ -54,7 +54,7 @@ func rule(t *testing.T, name string) Rule {
 }
 
 func TestBrokenLocalIsRejected(t *testing.T) {
-	n := tries(t)
+	n := triesOf(t)
 	for _, b := range breakages {
 		t.Run(b.name+"/"+b.rule, func(t *testing.T) {
 			r := rule(t, b.rule)
@@ -173,7 +173,7 @@ func TestStressFindsTheRare(t *testing.T) {
 	if stress == 0 {
 		t.Skip(StressEnv + " says how long to try: make stress sets it")
 	}
-	b := breakage{name: "seldom", local: shared(func(q *quitter) sync.Locker {
+	b := breakage{name: "seldom", local: shareLock(func(q *quitter) sync.Locker {
 		return &loadThenStore{brokenTAS: brokenTAS{q: q}, every: 5000}
 	})}
 	const most = 20 // for a machine that is busy with other things

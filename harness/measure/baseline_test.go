@@ -48,7 +48,7 @@ var served = []far{
 	{harness.KindZooKeeper, "zk-handoff", zklab.Suite, faultproxy.ZooKeeper, "exists", []string{"connect", "ping", "closeSession"}},
 }
 
-func behind(t *testing.T, s far, at harness.Endpoint) *distance {
+func distanceBehind(t *testing.T, s far, at harness.Endpoint) *distance {
 	t.Helper()
 	d := &distance{at: at}
 	var err error
@@ -89,10 +89,10 @@ func TestRoundTrip(t *testing.T) {
 	for _, s := range served {
 		t.Run(s.kind, func(t *testing.T) {
 			at := locktest.Endpoint(t, s.kind)
-			t.Run("late", func(t *testing.T) { testLate(t, behind(t, s, at)) })
-			t.Run("apart", func(t *testing.T) { testApart(t, s, behind(t, s, at)) })
-			t.Run("without", func(t *testing.T) { testWithout(t, s, behind(t, s, at)) })
-			t.Run("first", func(t *testing.T) { testFirst(t, s, behind(t, s, at), behind(t, s, at)) })
+			t.Run("late", func(t *testing.T) { testLate(t, distanceBehind(t, s, at)) })
+			t.Run("apart", func(t *testing.T) { testApart(t, s, distanceBehind(t, s, at)) })
+			t.Run("without", func(t *testing.T) { testWithout(t, s, distanceBehind(t, s, at)) })
+			t.Run("first", func(t *testing.T) { testFirst(t, s, distanceBehind(t, s, at), distanceBehind(t, s, at)) })
 		})
 	}
 }
@@ -307,7 +307,7 @@ func TestBracket(t *testing.T) {
 				got, other, scale = other, got, 1e3
 				warns = strings.NewReplacer("ns", "µs", " from one processor to the other", "", "a word", "a bare request to redis").Replace(warns)
 			}
-			bracket(r, times(c.before, scale), times(c.after, scale))
+			bracket(r, scaleBy(c.before, scale), scaleBy(c.after, scale))
 			if math.Abs(*got-c.want*scale) > 1e-9*scale || *other != 0 {
 				t.Errorf("%s %s: %v ns, want %v; the other one %v", c.name, kind, *got, c.want*scale, *other)
 			}
@@ -331,7 +331,7 @@ func TestBracket(t *testing.T) {
 	}
 }
 
-func times(xs []float64, by float64) (out []float64) {
+func scaleBy(xs []float64, by float64) (out []float64) {
 	for _, x := range xs {
 		out = append(out, by*x)
 	}

@@ -43,7 +43,7 @@ func TestBlocksAlternate(t *testing.T) {
 		if window {
 			n++
 		}
-		if b := r.Blocks; b == nil || !b.Valid() || len(b.Ops) != n || idle(b.Ops) > len(b.Ops)/2 {
+		if b := r.Blocks; b == nil || !b.Valid() || len(b.Ops) != n || countIdle(b.Ops) > len(b.Ops)/2 {
 			t.Errorf("%s: blocks %+v, want %d", r.Lock.Name, r.Blocks, n)
 			continue
 		}
@@ -75,8 +75,8 @@ func total[T int64 | uint64](xs []T) (sum T) {
 	return sum
 }
 
-// idle counts blocks without an acquisition: the host may take the processor for 5 ms.
-func idle(ops []uint64) (n int) {
+// countIdle counts blocks without an acquisition: the host may take the processor for 5 ms.
+func countIdle(ops []uint64) (n int) {
 	for _, k := range ops {
 		if k == 0 {
 			n++

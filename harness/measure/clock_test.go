@@ -55,8 +55,8 @@ func newFake(random *rand.Rand) *fakeClock {
 
 type estimator func([]sample) RankClock
 
-// wrong counts servers whose offset is outside the bounds of e, and bounds that are too wide.
-func wrong(e estimator) (outside, wide int) {
+// countWrong counts servers whose offset is outside the bounds of e, and bounds that are too wide.
+func countWrong(e estimator) (outside, wide int) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
 		f := newFake(random)
@@ -78,7 +78,7 @@ func wrong(e estimator) (outside, wide int) {
 
 // TestBounds: the true offset is within the bounds; slightly wrong estimators are detected.
 func TestBounds(t *testing.T) {
-	if outside, wide := wrong(intersect); outside+wide > 0 {
+	if outside, wide := countWrong(intersect); outside+wide > 0 {
 		t.Errorf("%d bounds do not contain the offset, %d are wider than the best sample's", outside, wide)
 	}
 	for name, broken := range map[string]estimator{
@@ -95,13 +95,13 @@ func TestBounds(t *testing.T) {
 			return c
 		},
 	} {
-		if outside, _ := wrong(broken); outside == 0 {
+		if outside, _ := countWrong(broken); outside == 0 {
 			t.Errorf("the estimator %q passes", name)
 		} else {
 			t.Logf("the estimator %q is wrong in %d of 3000", name, outside)
 		}
 	}
-	if _, wide := wrong(func(all []sample) RankClock {
+	if _, wide := countWrong(func(all []sample) RankClock {
 		c := intersect(all)
 		c.Error = (all[0].after-all[0].before)/2 + all[0].resolution + drift(c.At-all[0].before)
 		return c

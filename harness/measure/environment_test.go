@@ -8,7 +8,7 @@ import (
 	"locklab/harness"
 )
 
-func env(pairs string) func(string) string {
+func fixedEnv(pairs string) func(string) string {
 	vars := make(map[string]string)
 	for pair := range strings.FieldsSeq(pairs) {
 		name, value, _ := strings.Cut(pair, "=")
@@ -43,9 +43,9 @@ func TestRead(t *testing.T) {
 		{env: "JOB_COMPLETION_INDEX=0 LOCKLAB_RANKS=1025", err: `LOCKLAB_RANKS="1025": want a number up to 1024`},
 		{env: "JOB_COMPLETION_INDEX=0 LOCKLAB_RANKS=0", err: "want a rank below the number of ranks"},
 	} {
-		rank, ranks, job, source, err := ReadRank(env(test.env))
+		rank, ranks, job, source, err := ReadRank(fixedEnv(test.env))
 		if test.err != "" {
-			refused(t, err, test.err)
+			requireRefused(t, err, test.err)
 			continue
 		}
 		if err != nil || rank != test.rank || ranks != test.ranks || job != test.job || source != test.source {
@@ -58,7 +58,7 @@ func FuzzRead(f *testing.F) {
 	f.Add("SLURM_PROCID=3 SLURM_NTASKS=8 SLURM_JOB_ID=7 PMI_RANK=3 PMI_SIZE=8")
 	f.Add("JOB_COMPLETION_INDEX=2 LOCKLAB_RANKS=0x3")
 	f.Fuzz(func(t *testing.T, text string) {
-		rank, ranks, _, source, err := ReadRank(env(text))
+		rank, ranks, _, source, err := ReadRank(fixedEnv(text))
 		switch {
 		case err != nil && (!errors.Is(err, harness.ErrUsage) || strings.Contains(err.Error(), "\n")):
 			t.Errorf("%v is no error of one line", err)

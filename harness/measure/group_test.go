@@ -14,14 +14,14 @@ import (
 )
 
 func TestGroup(t *testing.T) {
-	sync := parallel(t)
+	sync := parallelSync(t)
 	for _, clocks := range []int{1, 4} {
 		const n = 4
-		all := groups(t, join(t, sync, n, func(o *RankOptions, m *Rank) {
+		all := groupsOf(t, joinRanks(t, sync, n, func(o *RankOptions, m *Rank) {
 			m.Clock = fmt.Sprint("clock", o.Rank%clocks)
 			o.Job += fmt.Sprint("-", clocks)
 		}))
-		runTogether(n, func(r int) { use(t, all[r]) })
+		runTogether(n, func(r int) { useRanks(t, all[r]) })
 		runTogether(n, func(r int) {
 			if _, err := all[r].begin(t.Context(), "s", true, nil); err != nil {
 				t.Errorf("rank %d: %v", r, err)
@@ -39,7 +39,7 @@ func TestGroup(t *testing.T) {
 	}
 }
 
-func use(t *testing.T, g *Ranks) {
+func useRanks(t *testing.T, g *Ranks) {
 	for r, m := range g.Members() {
 		if m.Rank != r || m.Host != fmt.Sprint("host", r) {
 			t.Errorf("member %d is %+v", r, m)
@@ -95,14 +95,14 @@ func checkClocks(t *testing.T, all []*Ranks, same bool) {
 }
 
 func TestRanksOrder(t *testing.T) {
-	sync := parallel(t)
-	all := groups(t, join(t, sync, 2, nil))
+	sync := parallelSync(t)
+	all := groupsOf(t, joinRanks(t, sync, 2, nil))
 	runTogether(2, func(r int) {
 		_, err := all[r].Gather(t.Context(), fmt.Sprint("barrier ", r), nil)
 		if !errors.Is(err, errOrder) {
 			t.Errorf("rank %d: %v", r, err)
 		}
-		contains(t, err, "barrier 0", "barrier 1", fmt.Sprintf("rank %d (host host%d", 1-r, 1-r))
+		requireContains(t, err, "barrier 0", "barrier 1", fmt.Sprintf("rank %d (host host%d", 1-r, 1-r))
 		if _, again := all[r].Share(t.Context(), "", nil); again != err {
 			t.Errorf("rank %d: the next barrier: %v, want %v", r, again, err)
 		}
@@ -125,14 +125,14 @@ func TestSameBuild(t *testing.T) {
 		other.Rank, other.Host = 1, "b"
 		test.change(&other)
 		if err := sameBuild([]Rank{self, other}, self); test.want != "" {
-			refused(t, err, test.want)
+			requireRefused(t, err, test.want)
 		} else if err != nil {
 			t.Errorf("%s: %v", test.name, err)
 		}
 	}
-	sync := parallel(t)
-	for rank, j := range join(t, sync, 2, func(o *RankOptions, m *Rank) { m.Commit = fmt.Sprint("c", o.Rank) }) {
-		refused(t, j.err, fmt.Sprintf("rank %d (host host%d, pid ", 1-rank, 1-rank))
+	sync := parallelSync(t)
+	for rank, j := range joinRanks(t, sync, 2, func(o *RankOptions, m *Rank) { m.Commit = fmt.Sprint("c", o.Rank) }) {
+		requireRefused(t, j.err, fmt.Sprintf("rank %d (host host%d, pid ", 1-rank, 1-rank))
 	}
 }
 
@@ -155,7 +155,7 @@ func TestRefused(t *testing.T) {
 		t.Run(test.want, func(t *testing.T) {
 			t.Parallel()
 			_, err := JoinRanks(t.Context(), test.o, Rank{})
-			refused(t, err, test.want)
+			requireRefused(t, err, test.want)
 			if err != nil && strings.Contains(err.Error(), secret) {
 				t.Errorf("the password is in %q", err)
 			}
@@ -164,29 +164,29 @@ func TestRefused(t *testing.T) {
 }
 
 func TestTaken(t *testing.T) {
-	sync := parallel(t)
-	all := groups(t, join(t, sync, 2, func(o *RankOptions, m *Rank) { m.PID, o.expiry = 4242, 0 }))
+	sync := parallelSync(t)
+	all := groupsOf(t, joinRanks(t, sync, 2, func(o *RankOptions, m *Rank) { m.PID, o.expiry = 4242, 0 }))
 	o := RankOptions{Rank: 1, Ranks: 2, Sync: sync, Job: jobOf(t), Assemble: patience}
 	_, err := JoinRanks(t.Context(), o, Rank{})
-	refused(t, err, "rank 1 of job "+o.Job+" is taken by a live process: pid 4242 on host host1")
+	requireRefused(t, err, "rank 1 of job "+o.Job+" is taken by a live process: pid 4242 on host host1")
 	for _, g := range all {
 		if g.Context().Err() != nil {
 			t.Errorf("the run that was there has ended: %v", context.Cause(g.Context()))
 		}
-		die(g)
+		killRank(g)
 	}
-	groups(t, join(t, sync, 2, nil))
+	groupsOf(t, joinRanks(t, sync, 2, nil))
 }
 
 func TestNumbers(t *testing.T) {
-	sync := parallel(t)
-	all := join(t, sync, 2, func(o *RankOptions, m *Rank) { o.Ranks, o.expiry = 2+o.Rank, 0 })
-	refused(t, all[0].err, "rank 1 (host host1, pid ", "counts 3 ranks, this one, rank 0, 2")
-	refused(t, all[1].err, "rank 0 (host host0, pid ", "counts 2 ranks, this one, rank 1, 3")
+	sync := parallelSync(t)
+	all := joinRanks(t, sync, 2, func(o *RankOptions, m *Rank) { o.Ranks, o.expiry = 2+o.Rank, 0 })
+	requireRefused(t, all[0].err, "rank 1 (host host1, pid ", "counts 3 ranks, this one, rank 0, 2")
+	requireRefused(t, all[1].err, "rank 0 (host host0, pid ", "counts 2 ranks, this one, rank 1, 3")
 }
 
 func TestAbsent(t *testing.T) {
-	sync := parallel(t)
+	sync := parallelSync(t)
 	all := make([]error, 2)
 	runTogether(2, func(r int) {
 		o := RankOptions{Rank: r, Ranks: 4, Sync: sync, Job: jobOf(t), Assemble: 8 * time.Second, expiry: 30 * time.Second}
@@ -198,31 +198,31 @@ func TestAbsent(t *testing.T) {
 		}
 		_, all[r] = JoinRanks(ctx, o, Rank{Host: fmt.Sprint("host", r), PID: 5})
 	})
-	refused(t, all[0], "of the ranks 0 to 3 these did not come within 8s: 1, 2, 3")
+	requireRefused(t, all[0], "of the ranks 0 to 3 these did not come within 8s: 1, 2, 3")
 	if !errors.Is(all[1], context.DeadlineExceeded) {
 		t.Errorf("rank 1, whose context ended: %v", all[1])
 	}
 }
 
 func TestLeave(t *testing.T) {
-	sync := parallel(t)
-	all := groups(t, join(t, sync, 3, nil))
+	sync := parallelSync(t)
+	all := groupsOf(t, joinRanks(t, sync, 3, nil))
 	requireNoError(t, all[1].Leave(t.Context(), ""))
-	await(t, func() bool { return all[0].haveLeft()[1] && all[2].haveLeft()[1] }, "the others see that rank 1 has left")
+	waitUntil(t, func() bool { return all[0].haveLeft()[1] && all[2].haveLeft()[1] }, "the others see that rank 1 has left")
 	if err := all[0].Context().Err(); err != nil {
 		t.Errorf("a rank has left regularly, and the run ended: %v", context.Cause(all[0].Context()))
 	}
 	_, err := all[0].Gather(t.Context(), "figures", nil)
-	lost(t, err, "rank 1 (host host1, pid ", "has left the run, while this rank waits for it at figures")
+	requireLost(t, err, "rank 1 (host host1, pid ", "has left the run, while this rank waits for it at figures")
 	requireNoError(t, all[0].Leave(t.Context(), "the disk is full"))
 	<-all[2].Context().Done()
-	lost(t, context.Cause(all[2].Context()), "rank 0 (host host0, pid ", "has stopped the run: the disk is full")
+	requireLost(t, context.Cause(all[2].Context()), "rank 0 (host host0, pid ", "has stopped the run: the disk is full")
 	requireNoError(t, all[0].Leave(t.Context(), "again"))
 }
 
 func TestRanksCancel(t *testing.T) {
-	sync := parallel(t)
-	all := groups(t, join(t, sync, 2, nil))
+	sync := parallelSync(t)
+	all := groupsOf(t, joinRanks(t, sync, 2, nil))
 	because := errors.New("because")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(50*time.Millisecond, func() { cancel(because) })
@@ -231,17 +231,17 @@ func TestRanksCancel(t *testing.T) {
 	}
 }
 
-func lost(t *testing.T, err error, want ...string) {
+func requireLost(t *testing.T, err error, want ...string) {
 	t.Helper()
 	var l *LostRankError
 	if !errors.As(err, &l) || strings.Contains(l.Error(), "\n") {
 		t.Errorf("error %v, want a LostRankError of one line", err)
 		return
 	}
-	contains(t, err, want...)
+	requireContains(t, err, want...)
 }
 
-func await(t *testing.T, ok func() bool, what string) {
+func waitUntil(t *testing.T, ok func() bool, what string) {
 	t.Helper()
 	for until := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {

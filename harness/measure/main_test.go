@@ -34,8 +34,8 @@ var common struct {
 	server *backend.Server
 }
 
-// parallel makes t parallel, and returns Sync of the common server.
-func parallel(t *testing.T) (sync string) {
+// parallelSync makes t parallel, and returns Sync of the common server.
+func parallelSync(t *testing.T) (sync string) {
 	t.Helper()
 	t.Parallel()
 	return syncOf(commonServer(t).Endpoint())
@@ -46,13 +46,13 @@ func commonServer(t *testing.T) *backend.Server {
 	common.mu.Lock()
 	defer common.mu.Unlock()
 	if common.server == nil {
-		common.server = start(t, harness.KindRedis, backend.Setup{})
+		common.server = startBackend(t, harness.KindRedis, backend.Setup{})
 	}
 	return common.server
 }
 
-// start starts a new server, which the caller stops.
-func start(t *testing.T, kind string, setup backend.Setup) *backend.Server {
+// startBackend starts a new server, which the caller stops.
+func startBackend(t *testing.T, kind string, setup backend.Setup) *backend.Server {
 	t.Helper()
 	setup.Own = true
 	server, err := backend.StartSetup(context.Background(), kind, setup)
@@ -68,7 +68,7 @@ func start(t *testing.T, kind string, setup backend.Setup) *backend.Server {
 // startServer starts a new server, which ends with the test.
 func startServer(t *testing.T, kind string, setup backend.Setup) *backend.Server {
 	t.Helper()
-	server := start(t, kind, setup)
+	server := startBackend(t, kind, setup)
 	t.Cleanup(func() { requireNoError(t, server.Stop()) })
 	return server
 }
@@ -98,7 +98,7 @@ type joined struct {
 	err error
 }
 
-func join(t *testing.T, sync string, n int, change func(*RankOptions, *Rank)) []joined {
+func joinRanks(t *testing.T, sync string, n int, change func(*RankOptions, *Rank)) []joined {
 	t.Helper()
 	out := make([]joined, n)
 	runTogether(n, func(r int) {
@@ -119,7 +119,7 @@ func join(t *testing.T, sync string, n int, change func(*RankOptions, *Rank)) []
 	return out
 }
 
-func groups(t *testing.T, all []joined) []*Ranks {
+func groupsOf(t *testing.T, all []joined) []*Ranks {
 	t.Helper()
 	var out []*Ranks
 	for r, j := range all {
@@ -139,16 +139,16 @@ func runTogether(n int, f func(i int)) {
 	wg.Wait()
 }
 
-func refused(t *testing.T, err error, want ...string) {
+func requireRefused(t *testing.T, err error, want ...string) {
 	t.Helper()
 	if !errors.Is(err, harness.ErrUsage) || strings.Contains(err.Error(), "\n") {
 		t.Errorf("error %v: want one line that wraps ErrUsage", err)
 		return
 	}
-	contains(t, err, want...)
+	requireContains(t, err, want...)
 }
 
-func contains(t *testing.T, err error, want ...string) {
+func requireContains(t *testing.T, err error, want ...string) {
 	t.Helper()
 	for _, w := range want {
 		if err == nil || !strings.Contains(err.Error(), w) {

@@ -44,7 +44,7 @@ func TestKillHung(t *testing.T) {
 		cmd := exec.Command("sleep", "0.3")
 		proc, err := child.Start(cmd)
 		requireNoError(t, err)
-		served, _ := rationed(share)
+		served, _ := rationCPU(share)
 		hangs := killHung(proc, served, 20*time.Millisecond)
 		err = proc.Err()
 		if got := hangs(); got != want || (err != nil) != want {
@@ -77,7 +77,7 @@ func script(t *testing.T, text string) string {
 	return path
 }
 
-func this(t *testing.T) string {
+func thisProgram(t *testing.T) string {
 	t.Helper()
 	exe, err := os.Executable()
 	requireNoError(t, err)
@@ -85,7 +85,7 @@ func this(t *testing.T) string {
 }
 
 func TestAskBuild(t *testing.T) {
-	path := this(t)
+	path := thisProgram(t)
 	b, err := AskBuild(t.Context(), path)
 	requireNoError(t, err)
 	if b.Path != path || b.Protocol != protocol || b.Schema != result.Schema || b.Go == "" || b.Arch == "" ||
@@ -178,14 +178,14 @@ const onceEnv = "LOCKLAB_TEST_ONCE"
 var lethalLocks = []*harness.Variant{
 	newLethalLock("panic", func() { panic(slowPanic{}) }),
 	newLethalLock("nil", func() { var p *lethalLock; p.calls++ }),
-	newLethalLock("stack", func() { debug.SetMaxStack(1 << 16); depth = deep(0) }),
+	newLethalLock("stack", func() { debug.SetMaxStack(1 << 16); depth = deepStack(0) }),
 	newLethalLock("exit-0", func() { os.Exit(0) }),
-	newLethalLock("kill-always", func() { kill(syscall.SIGKILL) }),
-	newLethalLock("abort", func() { kill(syscall.SIGABRT) }), // sent by a process, as from outside
+	newLethalLock("kill-always", func() { killSelf(syscall.SIGKILL) }),
+	newLethalLock("abort", func() { killSelf(syscall.SIGABRT) }), // sent by a process, as from outside
 	newLethalLock("kill-once", func() {
 		if f, err := os.OpenFile(os.Getenv(onceEnv), os.O_CREATE|os.O_EXCL, 0o644); err == nil {
 			f.Close()
-			kill(syscall.SIGKILL)
+			killSelf(syscall.SIGKILL)
 		}
 	}),
 }
@@ -221,14 +221,14 @@ func (slowPanic) Error() string {
 
 var depth int // for a recursion that the compiler must not recognize as endless
 
-func deep(n int) int {
+func deepStack(n int) int {
 	if n < 0 {
 		return n
 	}
-	return deep(n+1) + n
+	return deepStack(n+1) + n
 }
 
-func kill(sig syscall.Signal) {
+func killSelf(sig syscall.Signal) {
 	syscall.Kill(os.Getpid(), sig)
 	select {}
 }

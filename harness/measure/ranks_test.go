@@ -74,7 +74,7 @@ func (s *fileSession) Lock(context.Context) (harness.Lease, error) {
 
 func measureRanks(ctx context.Context, t *testing.T, v *harness.Variant, w harness.Workload) ([]Progress, []error) {
 	t.Helper()
-	group := groups(t, join(t, syncOf(commonServer(t).Endpoint()), w.Ranks, func(o *RankOptions, _ *Rank) { o.Job += v.Name }))
+	group := groupsOf(t, joinRanks(t, syncOf(commonServer(t).Endpoint()), w.Ranks, func(o *RankOptions, _ *Rank) { o.Job += v.Name }))
 	last, errs := make([]Progress, w.Ranks), make([]error, w.Ranks)
 	dir := t.TempDir()
 	runTogether(w.Ranks, func(rank int) {

@@ -317,7 +317,7 @@ func (f failing) Lock(context.Context) (harness.Lease, error) {
 	return &tardy{done: make(chan struct{}), says: errEndless, after: -1}, nil
 }
 
-func rationed(share float64) (served func(time.Duration) time.Duration, reads *atomic.Int64) {
+func rationCPU(share float64) (served func(time.Duration) time.Duration, reads *atomic.Int64) {
 	var sum time.Duration
 	reads = new(atomic.Int64)
 	return func(step time.Duration) time.Duration {
@@ -331,7 +331,7 @@ func rationed(share float64) (served func(time.Duration) time.Duration, reads *a
 func TestStuckOnBusyMachine(t *testing.T) {
 	const patience = 40 * time.Millisecond
 	for _, share := range []float64{1, 0.25} {
-		served, reads := rationed(share)
+		served, reads := rationCPU(share)
 		job := Job{Lock: deaf, Workload: workload(2), Patience: patience, served: served}
 		r, err := Measure(t.Context(), instruments(), job)
 		if err != nil || len(r.Violations) != 1 || r.Violations[0].Rule != "liveness" {

@@ -29,8 +29,8 @@ func TestSamplesKeepNoStep(t *testing.T) {
 	for _, o := range orders {
 		for _, every := range []int{1, 4, 16, 64} {
 			waits, handovers := timedPlaces(t, o.workers, every, uses)
-			uniform(t, o.name+", waits", waits, every, uses/len(o.workers))
-			uniform(t, o.name+", handovers", handovers, every, uses/len(o.workers))
+			checkUniform(t, o.name+", waits", waits, every, uses/len(o.workers))
+			checkUniform(t, o.name+", handovers", handovers, every, uses/len(o.workers))
 		}
 	}
 }
@@ -65,8 +65,8 @@ func timedPlaces(t *testing.T, order []int, every, uses int) (waits, handovers [
 	return waits, handovers
 }
 
-// uniform checks that counts scatter like random samples, within five deviations.
-func uniform(t *testing.T, what string, counts []int64, every, all int) {
+// checkUniform checks that counts scatter like random samples, within five deviations.
+func checkUniform(t *testing.T, what string, counts []int64, every, all int) {
 	t.Helper()
 	expected := float64(all) / float64(every)
 	spread := 1 - 1/float64(every) // the variance of a count, over its mean
@@ -123,7 +123,7 @@ func TestLogKeepsNoStep(t *testing.T) {
 			seen[owners[i]]++
 		}
 	}
-	uniform(t, "bursts of the owner log", seen, 16, drives*16)
+	checkUniform(t, "bursts of the owner log", seen, 16, drives*16)
 }
 
 const ms = int64(time.Millisecond)
@@ -209,8 +209,8 @@ func inSlices(r *result.Result) (n uint64) {
 	return n
 }
 
-// fewer reports whether n is under half of r's acquisitions in the planned window.
-func fewer(r *result.Result, n uint64, window time.Duration) bool {
+// fewerThanHalf reports whether n is under half of r's acquisitions in the planned window.
+func fewerThanHalf(r *result.Result, n uint64, window time.Duration) bool {
 	underway := uint64(len(r.Workers) * 2 * maxBatch)
 	return 2*(n+underway)*uint64(r.Elapsed) < r.Ops*uint64(window)
 }
@@ -235,7 +235,7 @@ func TestSlicesOfOthers(t *testing.T) {
 		if err != nil || len(r.Slices) != c.want || (r.Unserved > 0) != (c.want > 0) {
 			t.Errorf("%s: %v (unserved for %v), want %d counts: %v", name, r.Slices, r.Unserved, c.want, err)
 		}
-		if n := inSlices(r); c.want > 0 && fewer(r, n, window) {
+		if n := inSlices(r); c.want > 0 && fewerThanHalf(r, n, window) {
 			t.Errorf("%s: slices have %d, the window has %d in %v", name, n, r.Ops, r.Elapsed)
 		}
 	}

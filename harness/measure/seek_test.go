@@ -76,13 +76,13 @@ func (c *simulated) seekIn(t *testing.T, closed float64, window func(rate harnes
 	return s.Saturation
 }
 
-func many(n float64) func(harness.Rate) time.Duration {
+func manyServers(n float64) func(harness.Rate) time.Duration {
 	return func(rate harness.Rate) time.Duration { return time.Duration(n / float64(rate) * 1e9) }
 }
 
 func (s queue) saturationOf(rest float64) float64 {
 	limit := result.MostSlowdown * s.quantile(rest, 0.99)
-	return root(func(rho float64) bool { return s.quantile(rho, 0.99) > limit })
+	return findRoot(func(rho float64) bool { return s.quantile(rho, 0.99) > limit })
 }
 
 // deadlineSaturationOf returns the load at which one in twenty arrivals is dropped at the deadline.
@@ -91,13 +91,13 @@ func (s queue) saturationOf(rest float64) float64 {
 // with Impatient Customers", J. Applied Probability 22(3), 1985. For M/G/1 with a load under 1
 // the formula uses the waits without a deadline.
 func (s queue) deadlineSaturationOf(deadline float64) float64 {
-	return root(func(rho float64) bool {
+	return findRoot(func(rho float64) bool {
 		longer := 1 - s.within(rho, deadline)
 		return (1-rho)*longer/(1-rho*longer) > 1-result.LeastGoodput/100.0
 	})
 }
 
-func root(over func(rho float64) bool) float64 {
+func findRoot(over func(rho float64) bool) float64 {
 	lo, hi := 0.01, 0.995
 	for range 40 {
 		if mid := (lo + hi) / 2; over(mid) {
@@ -131,7 +131,7 @@ func TestSeek(t *testing.T) {
 			if raceEnabled {
 				n = 20_000
 			}
-			k := c.c.seekIn(t, c.closed*capacity, many(n))
+			k := c.c.seekIn(t, c.closed*capacity, manyServers(n))
 			lo, hi := float64(k.UpTo)/capacity, float64(k.Over)/capacity
 			t.Logf("the saturation point is between the loads %.3f and %.3f, theory says %.3f; %d probes", lo, hi, c.want, c.c.probes)
 			const chance = 0.03
@@ -150,7 +150,7 @@ func TestSeekAnew(t *testing.T) {
 	md1 := queues[1]
 	for _, closed := range []float64{0.3, 5, 40, 5000} {
 		c := simulated{queue: md1}
-		k := c.seekIn(t, closed*capacity, many(20_000))
+		k := c.seekIn(t, closed*capacity, manyServers(20_000))
 		if k.Missing != "" || k.Rest > restMost*k.UpTo {
 			t.Fatalf("a closed loop of %v times the capacity: %s, unloaded at %v, up to %v", closed, k.Missing, k.Rest, k.UpTo)
 		}

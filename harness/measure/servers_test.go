@@ -17,7 +17,7 @@ import (
 	zklab "locklab/zklock/lab"
 )
 
-func contended(t *testing.T, at harness.Endpoint, name string) *result.Result {
+func measureContended(t *testing.T, at harness.Endpoint, name string) *result.Result {
 	t.Helper()
 	locks := slices.Concat(redislab.Suite, zklab.Suite)
 	i := slices.IndexFunc(locks, func(v *harness.Variant) bool { return v.Name == name })
@@ -32,8 +32,8 @@ func contended(t *testing.T, at harness.Endpoint, name string) *result.Result {
 	return r
 }
 
-// alone waits until the server at has no client but the caller.
-func alone(t *testing.T, at harness.Endpoint) {
+// awaitAlone waits until the server at has no client but the caller.
+func awaitAlone(t *testing.T, at harness.Endpoint) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(quietPause) {
 		u, err := backend.ReadUsage(t.Context(), at, 1)
@@ -88,7 +88,7 @@ func TestDistributedBlocks(t *testing.T) {
 	connections := map[string]int64{"redis-poll-1ms": 8, "redis-queue": 16, "redis-token": 16}
 	var wrong []string
 	for range 5 {
-		alone(t, at)
+		awaitAlone(t, at)
 		wrong = nil
 		rs := distributedBlocks(t, at, slices.Sorted(maps.Keys(connections)))
 		if len(rs) != len(connections) {
@@ -134,20 +134,20 @@ func TestServerCost(t *testing.T) {
 	at := startServer(t, harness.KindRedis, backend.Setup{}).Endpoint()
 	cpu := func(name string) float64 {
 		t.Helper()
-		r := contended(t, at, name)
+		r := measureContended(t, at, name)
 		v, ok := result.ServerCPU.Of(r)
 		if !ok {
 			t.Fatalf("%s: what the server used is not known", name)
 		}
 		return v
 	}
-	alone(t, at)
-	if v, ok := result.ServerMemory.Of(contended(t, at, "redis-pubsub")); !ok || v <= 0 {
+	awaitAlone(t, at)
+	if v, ok := result.ServerMemory.Of(measureContended(t, at, "redis-pubsub")); !ok || v <= 0 {
 		t.Errorf("the server's memory grew by %v a worker (%v)", v, ok)
 	}
 	for _, pids := range [][]int{at.PIDs, nil} { // a user's server has no known process
 		at.PIDs = pids
-		alone(t, at)
+		awaitAlone(t, at)
 		poll, queue := cpu("redis-poll-1ms"), cpu("redis-queue")
 		for tries := 1; poll <= queue && tries < 5; tries++ { // others on the machine make some acquisitions more expensive
 			poll, queue = cpu("redis-poll-1ms"), cpu("redis-queue")
@@ -159,11 +159,11 @@ func TestServerCost(t *testing.T) {
 	zk := startServer(t, harness.KindZooKeeper, backend.Setup{}).Endpoint()
 	for _, pids := range [][]int{zk.PIDs, nil} {
 		zk.PIDs = pids
-		alone(t, zk)
-		r := contended(t, zk, "zk-fair")
+		awaitAlone(t, zk)
+		r := measureContended(t, zk, "zk-fair")
 		v, ok := result.Connections.Of(r)
 		for tries := 1; v != 1 && tries < 5; tries++ { // a busy server may not have noticed a closed connection
-			r = contended(t, zk, "zk-fair")
+			r = measureContended(t, zk, "zk-fair")
 			v, ok = result.Connections.Of(r)
 		}
 		if !ok || v != 1 || r.Servers.Memory != nil || (r.Servers.CPU != nil) != (pids != nil) {

@@ -15,8 +15,8 @@ import (
 	wireredis "locklab/internal/wire/redis"
 )
 
-// die ends a rank as if its process was killed: its claim expires.
-func die(g *Ranks) {
+// killRank ends a rank as if its process was killed: its claim expires.
+func killRank(g *Ranks) {
 	g.watcher.stop()
 	g.watcher.Wait()
 	g.meeting.client.Close()
@@ -24,7 +24,7 @@ func die(g *Ranks) {
 
 func mortalRanks(t *testing.T, sync string, n int) []*Ranks {
 	t.Helper()
-	return groups(t, join(t, sync, n, func(o *RankOptions, _ *Rank) { o.expiry = 0 }))
+	return groupsOf(t, joinRanks(t, sync, n, func(o *RankOptions, _ *Rank) { o.expiry = 0 }))
 }
 
 // causeOf waits for the end of a rank's context, and returns its cause.
@@ -41,29 +41,29 @@ func causeOf(t *testing.T, g *Ranks) error {
 
 // TestGoneAtBarrier: a rank that dies after its post counts; the next barrier fails.
 func TestGoneAtBarrier(t *testing.T) {
-	sync := parallel(t)
+	sync := parallelSync(t)
 	all := mortalRanks(t, sync, 3)
 	own, err := json.Marshal(posted{Barrier: "one"})
 	if err == nil {
 		_, err = all[2].meeting.exchange(t.Context(), all[2].run, "0", own)
 	}
 	requireNoError(t, err)
-	die(all[2])
+	killRank(all[2])
 	runTogether(2, func(r int) {
 		if _, err := all[r].Gather(t.Context(), "one", nil); err != nil {
 			t.Errorf("rank %d: %v", r, err)
 		}
 		_, err := all[r].begin(t.Context(), "two", true, nil)
-		lost(t, err, "rank 2 (host host2, pid ", ") is gone")
+		requireLost(t, err, "rank 2 (host host2, pid ", ") is gone")
 	})
 }
 
 // TestKilledRun: a new run begins when a dead one's claims expire, and leaves nothing.
 func TestKilledRun(t *testing.T) {
-	sync := parallel(t)
+	sync := parallelSync(t)
 	before := mortalRanks(t, sync, 3)
 	for _, g := range before {
-		die(g)
+		killRank(g)
 	}
 	all := mortalRanks(t, sync, 2)
 	if all[0].run == before[0].run {
@@ -85,20 +85,20 @@ func TestKilledRun(t *testing.T) {
 }
 
 func TestCutOff(t *testing.T) {
-	direct := parallel(t)
+	direct := parallelSync(t)
 	at := commonServer(t).Endpoint()
 	proxy, err := faultproxy.New(at.Addrs[0][0], faultproxy.Unread, faultproxy.Options{})
 	requireNoError(t, err)
 	defer proxy.Close()
 	at.Addrs = [][]string{{proxy.Addr()}}
-	all := groups(t, join(t, direct, 2, func(o *RankOptions, m *Rank) {
+	all := groupsOf(t, joinRanks(t, direct, 2, func(o *RankOptions, m *Rank) {
 		if o.expiry = 0; o.Rank == 1 {
 			o.Sync = syncOf(at)
 		}
 	}))
 	proxy.Partition(true)
-	lost(t, causeOf(t, all[0]), "rank 1 (host host1, pid ", "is gone")
-	lost(t, causeOf(t, all[1]), "Redis at "+proxy.Addr()+", where the ranks meet, has not answered for")
+	requireLost(t, causeOf(t, all[0]), "rank 1 (host host1, pid ", "is gone")
+	requireLost(t, causeOf(t, all[1]), "Redis at "+proxy.Addr()+", where the ranks meet, has not answered for")
 	if err := all[1].Leave(t.Context(), ""); err != nil {
 		t.Errorf("Leave after the loss: %v", err)
 	}
@@ -118,7 +118,7 @@ func TestServer(t *testing.T) {
 			all := mortalRanks(t, syncOf(server.Endpoint()), 2)
 			do(t, server)
 			for _, g := range all {
-				lost(t, causeOf(t, g), g.meeting.at)
+				requireLost(t, causeOf(t, g), g.meeting.at)
 			}
 			if _, err := all[0].Share(t.Context(), "plan", nil); err == nil {
 				t.Error("a barrier passes without a server")
@@ -158,7 +158,7 @@ func TestSecure(t *testing.T) {
 				errs = append(errs, CheckRanks(t.Context(), o))
 			}
 			for _, err := range errs {
-				refused(t, err, c.want)
+				requireRefused(t, err, c.want)
 				if strings.Contains(fmt.Sprint(err), word) {
 					t.Errorf("the password is in %q", err)
 				}

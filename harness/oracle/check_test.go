@@ -20,14 +20,14 @@ func turns(from int64, n, workers int) (h History) {
 	return h
 }
 
-func failures(n int) (h History) {
+func failedTries(n int) (h History) {
 	for i := range n {
 		h = append(h, Event{At: int64(i), Worker: 100 + i, Kind: Asked}, Event{At: 50, Worker: 100 + i, Kind: Failed})
 	}
 	return h
 }
 
-func together(n int) History {
+func overlapTogether(n int) History {
 	h := History{{At: 0, Worker: -5, Kind: Asked}, {At: 1, Worker: -5, Kind: Granted, Token: 1}}
 	for i := range n {
 		h = append(h, Event{At: 2, Worker: i, Kind: Tried}, Event{At: 3, Worker: i, Kind: Refused})
@@ -37,19 +37,19 @@ func together(n int) History {
 
 // refusals is a hold, and n refusals that begin when the one before ends.
 func refusals(n int) History {
-	h := together(0)
+	h := overlapTogether(0)
 	for i := range int64(n) {
 		h = append(h, Event{At: 1 + i, Worker: int(i % 2), Kind: Tried}, Event{At: 2 + i, Worker: int(i % 2), Kind: Refused})
 	}
 	return h
 }
 
-func meanwhile(n int) History {
-	return append(append(together(0), failures(n)...),
+func triesMeanwhile(n int) History {
+	return append(append(overlapTogether(0), failedTries(n)...),
 		Event{At: 0, Worker: 200, Kind: Tried}, Event{At: 60, Worker: 200, Kind: Refused})
 }
 
-func linear(h History, r Rules) LinearResult {
+func linearize(h History, r Rules) LinearResult {
 	j := Judge(h, r)
 	return CheckLinear(&j, r, 2*time.Second, time.Minute)
 }
@@ -58,7 +58,7 @@ func TestCheck(t *testing.T) {
 	refused := History{{At: 2000, Worker: 50, Kind: Tried}, {At: 2001, Worker: 50, Kind: Refused}}
 	late := turns(0, 1000, 5) // its last grant comes too soon
 	late[4*999+1].At -= 5
-	soon := append(failures(4), turns(3, 40, 5)...)
+	soon := append(failedTries(4), turns(3, 40, 5)...)
 	soon[2*4+4*30+1].At -= 9
 	open := Rules{Permits: 2}
 	for _, c := range []struct {
@@ -73,21 +73,21 @@ func TestCheck(t *testing.T) {
 		{"turns, one grant too soon", rules, 0, 0, late, Violated},
 		{"refused, free", rules, 0, 0, append(turns(0, 10, 5), refused...), Violated},
 		{"refused, free, as a majority does", Rules{Spurious: true}, 0, 0, append(turns(0, 10, 5), refused...), Proven},
-		{"refused, and an attempt failed long before", rules, 0, 0, append(append(failures(1), turns(100, 10, 5)...), refused...), Proven},
+		{"refused, and an attempt failed long before", rules, 0, 0, append(append(failedTries(1), turns(100, 10, 5)...), refused...), Proven},
 		{"refused before an attempt failed", rules, 0, 0, append(turns(3000, 10, 5), append(refused, Event{At: 2500, Worker: 60, Kind: Asked})...), Violated},
-		{"a permit too many", open, 0, 0, append(together(0), History{
+		{"a permit too many", open, 0, 0, append(overlapTogether(0), History{
 			{At: 2, Worker: 1, Kind: Granted}, {At: 3, Worker: 2, Kind: Granted}}...), Violated},
-		{"refused with a free permit", open, 0, 0, together(1), Violated},
-		{"refused without one", open, 0, 0, append(together(1), Event{At: 1, Worker: 7, Kind: Granted}), Proven},
+		{"refused with a free permit", open, 0, 0, overlapTogether(1), Violated},
+		{"refused without one", open, 0, 0, append(overlapTogether(1), Event{At: 1, Worker: 7, Kind: Granted}), Proven},
 
-		{"two without an outcome", rules, 0, 0, script(t, "1 1 asked; 2 2 asked; 3 3 asked; 4 3 granted t1"), Proven},
-		{"late by its deadline, and a refusal before", rules, 0, 0, script(t, "0 1 asked; 1 3 tried; 2 3 refused; 3 2 asked; 4 2 granted t2; 5 2 releasing; 6 2 released; 9 1 granted t1 d8"), Proven},
-		{"nine without an outcome", rules, 0, 0, meanwhile(9), Proven},
-		{"nine without an outcome, one after the other", rules, 0, 0, append(failures(9), turns(60, 10, 5)...), Proven},
-		{"nine without an outcome, and wrong", rules, 0, 0, append(meanwhile(9), turns(5000, 1, 1)...), Violated},
+		{"two without an outcome", rules, 0, 0, parseScript(t, "1 1 asked; 2 2 asked; 3 3 asked; 4 3 granted t1"), Proven},
+		{"late by its deadline, and a refusal before", rules, 0, 0, parseScript(t, "0 1 asked; 1 3 tried; 2 3 refused; 3 2 asked; 4 2 granted t2; 5 2 releasing; 6 2 released; 9 1 granted t1 d8"), Proven},
+		{"nine without an outcome", rules, 0, 0, triesMeanwhile(9), Proven},
+		{"nine without an outcome, one after the other", rules, 0, 0, append(failedTries(9), turns(60, 10, 5)...), Proven},
+		{"nine without an outcome, and wrong", rules, 0, 0, append(triesMeanwhile(9), turns(5000, 1, 1)...), Violated},
 		{"four without an outcome, one grant too soon", rules, 0, 0, soon, Violated},
-		{"64 clients", rules, 0, 0, together(63), Proven},
-		{"65 clients", rules, 0, 0, together(64), NotProven},
+		{"64 clients", rules, 0, 0, overlapTogether(63), Proven},
+		{"65 clients", rules, 0, 0, overlapTogether(64), NotProven},
 		{"10,000 operations", rules, 0, 0, refusals(9_999), Proven},
 		{"10,001 operations", rules, 0, 0, refusals(10_000), NotProven},
 		{"no time", rules, 1, 0, turns(0, 1000, 5), NotProven},
@@ -106,10 +106,10 @@ func TestCheck(t *testing.T) {
 func TestLinearWindows(t *testing.T) {
 	h := turns(0, 20_000, 8)
 	h[4*15_000+1].Token = 15_000 // like the one before
-	if got := linear(h[:4*15_000], rules); got.Verdict != Proven {
+	if got := linearize(h[:4*15_000], rules); got.Verdict != Proven {
 		t.Errorf("%+v, want proven", got)
 	}
-	got := linear(h, rules)
+	got := linearize(h, rules)
 	if at := h[4*15_000+1].At; got.Verdict != Violated || at < got.Violated.From || at > got.Violated.To || got.Violated.To-got.Violated.From > 20*few {
 		t.Errorf("%+v, want a small window around %d", got, at)
 	}
@@ -211,7 +211,7 @@ func TestAgreement(t *testing.T) {
 		bad := len(j.Overlaps)+j.Found[TokenFell]+j.Found[Misled] > 0
 		got := checkLinear(&j, c.r, 2*time.Second, time.Minute, 1+int(seed%3))
 		if got.Verdict != NotProven && (got.Verdict == Violated) != bad {
-			t.Fatalf("seed %d, %+v: the oracle finds %v, porcupine %+v\n%s", seed, c.r, j.Notes, got, dump(h))
+			t.Fatalf("seed %d, %+v: the oracle finds %v, porcupine %+v\n%s", seed, c.r, j.Notes, got, dumpHistory(h))
 		}
 		count(got.Verdict != NotProven, "decided")
 		count(bad, "wrong")
@@ -233,7 +233,7 @@ func TestAgreement(t *testing.T) {
 	}
 }
 
-func dump(h History) (s string) {
+func dumpHistory(h History) (s string) {
 	for _, e := range h {
 		s += fmt.Sprintf("%d %d %s token %d shared %v %s\n", e.At, e.Worker, e.Kind, e.Token, e.Shared, e.Text)
 	}

@@ -11,9 +11,9 @@ import (
 	"locklab/harness"
 )
 
-// script parses a history: events separated by ';', each a time in ms, a worker, a kind,
+// parseScript parses a history: events separated by ';', each a time in ms, a worker, a kind,
 // and options: t5 a token, d90 a deadline in ms, r a reader, taken, and a text after '#'.
-func script(t testing.TB, text string) (h History) {
+func parseScript(t testing.TB, text string) (h History) {
 	t.Helper()
 	for line := range strings.SplitSeq(text, ";") {
 		line, comment, _ := strings.Cut(line, "#")
@@ -48,7 +48,7 @@ func script(t testing.TB, text string) (h History) {
 	return h
 }
 
-func brief(j Judgement) string {
+func briefText(j Judgement) string {
 	var s []string
 	count := func(name string, n int) {
 		if n != 0 {
@@ -226,7 +226,7 @@ func TestJudge(t *testing.T) {
 		{"a writer refused by a reader", second, "0 1 asked r; 1 1 granted r; 2 2 tried; 3 2 refused", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := brief(Judge(script(t, c.script), c.rules)); got != c.want {
+			if got := briefText(Judge(parseScript(t, c.script), c.rules)); got != c.want {
 				t.Errorf("judged %q, want %q", got, c.want)
 			}
 		})
@@ -269,7 +269,7 @@ func TestWindows(t *testing.T) {
 		{"tries do not wait", "0 1 asked; 1 1 granted; 2 2 tried; 5 1 killed; 9 2 granted", []time.Duration{0}, []bool{true}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			j := Judge(script(t, c.script), Rules{})
+			j := Judge(parseScript(t, c.script), Rules{})
 			var got []time.Duration
 			var granted []bool
 			for _, w := range j.Windows {
@@ -297,18 +297,18 @@ func TestMargins(t *testing.T) {
 		{"a reader's next is a writer", "0 1 asked r; 1 1 granted r; 2 2 asked r; 3 2 granted r; 5 1 told; 6 2 told; 7 3 asked; 9 3 granted", []time.Duration{4 * ms, 3 * ms}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Judge(script(t, c.script), Rules{}).Margins; !slices.Equal(got, c.want) {
+			if got := Judge(parseScript(t, c.script), Rules{}).Margins; !slices.Equal(got, c.want) {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
 	}
-	if got := Judge(script(t, "0 1 asked; 1 1 granted; 5 1 told; 6 2 asked; 8 2 granted"), Rules{Permits: 2}).Margins; got != nil {
+	if got := Judge(parseScript(t, "0 1 asked; 1 1 granted; 5 1 told; 6 2 asked; 8 2 granted"), Rules{Permits: 2}).Margins; got != nil {
 		t.Errorf("a lock with two permits has margins %v", got)
 	}
 }
 
 func TestOverlapFigures(t *testing.T) {
-	j := Judge(script(t, "0 1 asked; 1 1 granted; 2 2 asked; 5 2 granted; 7 2 releasing; 7 2 released; 8 1 paused; 10 3 asked; 11 3 granted; 20 1 resumed; 21 1 told; 30 3 releasing"), Rules{})
+	j := Judge(parseScript(t, "0 1 asked; 1 1 granted; 2 2 asked; 5 2 granted; 7 2 releasing; 7 2 released; 8 1 paused; 10 3 asked; 11 3 granted; 20 1 resumed; 21 1 told; 30 3 releasing"), Rules{})
 	want := []Overlap{{0, 1, 2 * ms, true}, {0, 2, 10 * ms, false}}
 	if !slices.Equal(j.Overlaps, want) || j.Longest != 10*ms {
 		t.Errorf("overlaps %+v, longest %v, want %+v", j.Overlaps, j.Longest, want)
@@ -319,7 +319,7 @@ func TestOverlapFigures(t *testing.T) {
 }
 
 func TestHolds(t *testing.T) {
-	j := Judge(script(t, `0 1 asked r; 1 1 granted r t7 d90; 2 1 paused; 3 1 resumed; 4 1 told d95; 6 1 releasing; 7 1 released #not held;
+	j := Judge(parseScript(t, `0 1 asked r; 1 1 granted r t7 d90; 2 1 paused; 3 1 resumed; 4 1 told d95; 6 1 releasing; 7 1 released #not held;
 		8 2 tried; 9 2 granted t8; 10 2 killed; 11 3 asked; 12 3 granted d20; 30 3 releasing; 31 3 released; 40 4 asked; 41 4 granted; 50 5 asked`), Rules{})
 	want := []Held{
 		{Hold: Hold{Worker: 1, Requested: 0, Acquired: 1e6, Releasing: 4e6, Shared: true, Token: 7}, Released: forever, Deadline: 95e6, Promise: 2e6, Lost: true},

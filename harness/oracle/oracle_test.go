@@ -43,7 +43,7 @@ func TestOverlaps(t *testing.T) {
 		{"permits do not mix readers and writers", 3, []Hold{read(1, 9), write(2, 5)}, 1},
 		{"fewer holds than permits", 9, []Hold{write(1, 9), write(1, 9)}, 0},
 	} {
-		t.Run(c.name, func(t *testing.T) { want(t, Overlaps(c.holds, c.permits), Exclusion, c.want) })
+		t.Run(c.name, func(t *testing.T) { wantViolations(t, Overlaps(c.holds, c.permits), Exclusion, c.want) })
 	}
 }
 
@@ -94,20 +94,20 @@ func TestTokens(t *testing.T) {
 		{"permits, asked for after a grant", 2, []Hold{{Acquired: 5, Releasing: 9, Token: 2}, {Requested: 6, Acquired: 7, Releasing: 9, Token: 1}}, 1},
 		{"without permits the order is known", 1, early(w(2, 1)), 1},
 	} {
-		t.Run(c.name, func(t *testing.T) { want(t, Tokens(c.holds, c.permits), Fencing, c.want) })
+		t.Run(c.name, func(t *testing.T) { wantViolations(t, Tokens(c.holds, c.permits), Fencing, c.want) })
 	}
 }
 
 func TestCounterAndStuck(t *testing.T) {
-	want(t, Counter(5, 5), Exclusion, 0)
-	want(t, Counter(3, 5), Exclusion, 2)
-	want(t, Counter(6, 5), Exclusion, 1)
-	want(t, Data("map", 5, 5, ""), Exclusion, 0)
-	want(t, Data("map", 3, 5, ""), Exclusion, 2)
-	want(t, Data("map", 6, 5, "and broken"), Exclusion, 1)
-	want(t, Data("map", 5, 5, "broken"), Exclusion, 1)
-	want(t, NotReturned(nil, time.Second), Liveness, 0)
-	want(t, NotReturned([]int{4, 7}, time.Second), Liveness, 2)
+	wantViolations(t, Counter(5, 5), Exclusion, 0)
+	wantViolations(t, Counter(3, 5), Exclusion, 2)
+	wantViolations(t, Counter(6, 5), Exclusion, 1)
+	wantViolations(t, Data("map", 5, 5, ""), Exclusion, 0)
+	wantViolations(t, Data("map", 3, 5, ""), Exclusion, 2)
+	wantViolations(t, Data("map", 6, 5, "and broken"), Exclusion, 1)
+	wantViolations(t, Data("map", 5, 5, "broken"), Exclusion, 1)
+	wantViolations(t, NotReturned(nil, time.Second), Liveness, 0)
+	wantViolations(t, NotReturned([]int{4, 7}, time.Second), Liveness, 2)
 }
 
 // TestOverlapsAgainstBruteForce compares the verdict with the quadratic definition.
@@ -126,12 +126,12 @@ func TestOverlapsAgainstBruteForce(t *testing.T) {
 			}
 		}
 		Sort(holds)
-		want(t, Overlaps(holds, permits), Exclusion, overlapping(holds, permits))
+		wantViolations(t, Overlaps(holds, permits), Exclusion, countOverlaps(holds, permits))
 	}
 }
 
-// overlapping is the definition that Overlaps implements.
-func overlapping(holds []Hold, permits int) (n uint64) {
+// countOverlaps is the definition that Overlaps implements.
+func countOverlaps(holds []Hold, permits int) (n uint64) {
 	for i, h := range holds {
 		inside, others := 0, false
 		for _, o := range holds[:i] {
@@ -148,7 +148,7 @@ func overlapping(holds []Hold, permits int) (n uint64) {
 	return n
 }
 
-func want(t *testing.T, vs []Violation, rule string, n uint64) {
+func wantViolations(t *testing.T, vs []Violation, rule string, n uint64) {
 	t.Helper()
 	switch {
 	case n == 0 && len(vs) != 0:
@@ -197,11 +197,11 @@ func TestExcused(t *testing.T) {
 		var all []Delay
 		for line := range strings.SplitSeq(c.delays, ";") {
 			f := strings.Fields(line)
-			span := script(t, f[1]+" 1 asked;"+f[2]+" 1 asked")
+			span := parseScript(t, f[1]+" 1 asked;"+f[2]+" 1 asked")
 			all = append(all, Delay{f[0], span[0].At, span[1].At})
 		}
 		r.Delays = NewDelays(all, c.anomalies...)
-		if got := brief(Judge(script(t, c.script), r)); got != c.want {
+		if got := briefText(Judge(parseScript(t, c.script), r)); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -225,7 +225,7 @@ func TestDelaysBetween(t *testing.T) {
 const forever = 1<<63 - 1
 
 func TestHistoryFile(t *testing.T) {
-	h := script(t, "0 1 asked; 1 1 granted t5 d90; 2 1 wrote t5 taken; 3 -1 fault # killed the <leader>\t; 4 1 told r # \"lost\"")
+	h := parseScript(t, "0 1 asked; 1 1 granted t5 d90; 2 1 wrote t5 taken; 3 -1 fault # killed the <leader>\t; 4 1 told r # \"lost\"")
 	var buf bytes.Buffer
 	if err := h.Write(&buf); err != nil || strings.Count(buf.String(), "\n") != len(h) {
 		t.Fatalf("wrote %q, %v", buf.String(), err)
@@ -296,7 +296,7 @@ func FuzzJudge(f *testing.F) {
 		}
 		r := Rules{Permits: int(how % 3), FIFO: how&4 != 0, Fenced: how&8 != 0, Reentrant: how&16 != 0, Spurious: how&128 != 0, Prompt: time.Duration(wide), End: wide}
 		j := Judge(h, r)
-		consistent(t, h, j)
+		requireConsistent(t, h, j)
 
 		var buf bytes.Buffer
 		if err := h.Write(&buf); err != nil {
@@ -308,7 +308,7 @@ func FuzzJudge(f *testing.F) {
 	})
 }
 
-func consistent(t *testing.T, h History, j Judgement) {
+func requireConsistent(t *testing.T, h History, j Judgement) {
 	t.Helper()
 	for i, x := range j.Holds {
 		if x.Acquired > x.Releasing || x.Promise < x.Acquired || x.Promise > x.Releasing || x.Requested > x.Acquired {

@@ -104,7 +104,7 @@ func TestHostileText(t *testing.T) {
 			r.Violations = nil
 		}
 		run := &Run{Manifest: Manifest{Machine: machine.Environment{CPU: hostile, GOMAXPROCS: 2}}, Results: []*Result{r}}
-		bench := exported(t, "bench", run)
+		bench := exportRun(t, "bench", run)
 		if strings.ContainsAny(bench, "\r\x1b\u202e") {
 			t.Errorf("bench.txt holds %q", bench)
 		}
@@ -126,7 +126,7 @@ func TestHostileText(t *testing.T) {
 			t.Errorf("violated %v: %d results (%v), want %d", violated, results, in.Err(), want)
 		}
 		for _, format := range []string{"hdr-wait", "hdr-handover"} {
-			_, line, _ := strings.Cut(exported(t, format, run), "Interval_Compressed_Histogram\"\n")
+			_, line, _ := strings.Cut(exportRun(t, format, run), "Interval_Compressed_Histogram\"\n")
 			want := 4 // commas: tag, start, length, maximum, histogram
 			if violated {
 				want = strings.Count(line, ",") // a comment

@@ -11,17 +11,17 @@ import (
 )
 
 func TestExact(t *testing.T) {
-	hosts := []seat{at("a", 0, 0, 0), at("b", 5e12, 0, 0), at("c", -9e11, 0, 0), at("d", 1e18, 0, 0)}
-	mixed := []seat{at("a", 0, 0, 0), at("b", 5e12, 0, 0), at("a", 0, 77_000, -1), at("b", 5e12, -1e9, -1)} // two have the offset of the clock that all four read
+	hosts := []seat{seatAt("a", 0, 0, 0), seatAt("b", 5e12, 0, 0), seatAt("c", -9e11, 0, 0), seatAt("d", 1e18, 0, 0)}
+	mixed := []seat{seatAt("a", 0, 0, 0), seatAt("b", 5e12, 0, 0), seatAt("a", 0, 77_000, -1), seatAt("b", 5e12, -1e9, -1)} // two have the offset of the clock that all four read
 	for name, seats := range map[string][]seat{"one clock": oneClock(), "clocks without error": hosts, "two clocks": mixed} {
 		for seed, workers := range []int{4, 8, 9, 23} {
 			w := workload(workers, len(seats))
-			holds := drawn(uint64(seed), workers)
-			whole := measured(w, holds, 0, workers)
-			parts := split(w, holds, seats)
-			before := encoded(t, parts...)
-			got := mergeOne(t, name, shuffled(uint64(seed), runs(seats, parts)))
-			if !bytes.Equal(before, encoded(t, parts...)) {
+			holds := drawHolds(uint64(seed), workers)
+			whole := measureHolds(w, holds, 0, workers)
+			parts := splitHolds(w, holds, seats)
+			before := encodeAll(t, parts...)
+			got := mergeOne(t, name, shuffle(uint64(seed), runs(seats, parts)))
+			if !bytes.Equal(before, encodeAll(t, parts...)) {
 				t.Errorf("%s: the parts are no longer what they were", name)
 			}
 			for _, p := range parts {
@@ -49,7 +49,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-func encoded(t testing.TB, rs ...*Result) (all []byte) {
+func encodeAll(t testing.TB, rs ...*Result) (all []byte) {
 	t.Helper()
 	for _, r := range rs {
 		all = append(all, encodeRecord(t, Record{Result: r})...)
@@ -60,7 +60,7 @@ func encoded(t testing.TB, rs ...*Result) (all []byte) {
 func TestSums(t *testing.T) {
 	w := workload(8, 4)
 	seats := oneClock()
-	parts := split(w, drawn(1, 8), seats)
+	parts := splitHolds(w, drawHolds(1, 8), seats)
 	open := func(x uint64) *OpenLoop {
 		return &OpenLoop{Offered: x, Span: time.Duration(x), Dropped: 2 * x, Backlog: 3 * x, Late: 4 * x, Behind: 5 * x, Lag50: float64(x), Lag99: 2 * float64(x)}
 	}

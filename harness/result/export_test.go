@@ -22,7 +22,7 @@ func TestLogs(t *testing.T) {
 		"hdr-wait":     func(r *Result) Histogram { return r.Wait },
 		"hdr-handover": func(r *Result) Histogram { return r.Handover },
 	} {
-		in := hdrhistogram.NewHistogramLogReader(strings.NewReader(exported(t, name, run)))
+		in := hdrhistogram.NewHistogramLogReader(strings.NewReader(exportRun(t, name, run)))
 		read := 0
 		for _, r := range run.Results {
 			h := of(r)
@@ -127,7 +127,7 @@ func TestOtherCSVs(t *testing.T) {
 	}
 }
 
-func exported(t *testing.T, format string, run *Run) string {
+func exportRun(t *testing.T, format string, run *Run) string {
 	t.Helper()
 	var out bytes.Buffer
 	i := slices.IndexFunc(Exports, func(e *Export) bool { return e.Name == format })
@@ -138,7 +138,7 @@ func exported(t *testing.T, format string, run *Run) string {
 // exportedRows returns the rows of a CSV export of run: cells by the name of their column.
 func exportedRows(t *testing.T, format string, run *Run) (rows []map[string]string) {
 	t.Helper()
-	text, err := csv.NewReader(strings.NewReader(exported(t, format, run))).ReadAll()
+	text, err := csv.NewReader(strings.NewReader(exportRun(t, format, run))).ReadAll()
 	if err != nil || len(text) == 0 {
 		t.Fatalf("%d rows (%v)", len(text), err)
 	}
@@ -185,7 +185,7 @@ func FuzzCell(f *testing.F) {
 func TestExports(t *testing.T) {
 	seen := make(map[string]bool)
 	for _, e := range Exports {
-		if out := exported(t, e.Name, &Run{Results: []*Result{sample()}}); out == "" || e.Doc == "" || seen[e.Name] {
+		if out := exportRun(t, e.Name, &Run{Results: []*Result{sample()}}); out == "" || e.Doc == "" || seen[e.Name] {
 			t.Errorf("%s: %d bytes", e.Name, len(out))
 		}
 		seen[e.Name] = true
@@ -194,7 +194,7 @@ func TestExports(t *testing.T) {
 
 func TestRates(t *testing.T) {
 	want := sample()
-	got := decodeLine(t, []byte(exported(t, "rates", &Run{Results: []*Result{want}}))).Result
+	got := decodeLine(t, []byte(exportRun(t, "rates", &Run{Results: []*Result{want}}))).Result
 	want.Lock.Doc, want.Lock.Paper = "", ""
 	if rates := (&Result{Lock: want.Lock, Workload: want.Workload, Round: want.Round, Elapsed: want.Elapsed, Overlap: want.Overlap,
 		Ops: want.Ops, Handovers: want.Handovers, Blocks: want.Blocks, Violations: want.Violations}); !reflect.DeepEqual(got, rates) {
@@ -208,7 +208,7 @@ func TestPublished(t *testing.T) {
 		{Scenario: "skipped", Lock: Lock{Name: "a"}, Skipped: "no"},
 		{Scenario: "leader-killed", Lock: Lock{Name: "b"}, Tries: 3},
 	}}
-	text := exported(t, "published", run)
+	text := exportRun(t, "published", run)
 	got, err := ReadPublished(strings.NewReader(text))
 	if err != nil || len(got) != 2 {
 		t.Fatalf("%d rows, %v of\n%s", len(got), err, text)

@@ -14,12 +14,12 @@ func slicedInto(workers int, counts ...uint32) *Result {
 	return &Result{Workers: make([]uint64, workers), Slices: counts}
 }
 
-func served(r *Result) *Result {
+func setServed(r *Result) *Result {
 	r.Lock.Traits.Needs = harness.KindRedis
 	return r
 }
 
-func asking(r *Result, hold, think time.Duration) *Result {
+func setDemand(r *Result, hold, think time.Duration) *Result {
 	r.Workload.Hold.Mean, r.Workload.Think.Mean = hold, think
 	return r
 }
@@ -37,29 +37,29 @@ func TestSlicesByHand(t *testing.T) {
 		{Jain, slicedInto(4, 0, 0, 400, 0), 25},
 		{Jain, slicedInto(2, 60, 20), 80}, // 6400 / (2 · 4000)
 		{Jain, slicedInto(3, 2, 1, 1), 100},
-		{Jain, slicedInto(3, 0, 0, 4), 100. / 3 / (16. / 18)},    // at most 16 / (3 · 6)
-		{Jain, slicedInto(4, 1, 1, 1, 0), math.NaN()},            // fewer acquisitions than workers
-		{Jain, slicedInto(2, 0, 0, 30, 10), 80},                  // nobody was served: the slice is inconclusive
-		{Jain, slicedInto(2, 0, 0, 0, 1, 30, 10), math.NaN()},    // most are inconclusive
-		{Jain, slicedInto(2), math.NaN()},                        // the window was shorter than a slice
-		{Jain, slicedInto(1, 50), math.NaN()},                    // nothing to share
-		{Jain, slicedInto(2, 50, 50, 50), math.NaN()},            // damaged
-		{Jain, slicedInto(0, 50), math.NaN()},                    //
-		{Jain, served(slicedInto(2, 0, 30, 30, 0)), math.NaN()},  // shorter than 60 ms
-		{Jain, served(slicedInto(2, 0, 30, 30, 0, 10, 10)), 100}, // over 60 ms
-		{Jain, served(slicedInto(2, 0, 30, 30, 0, 10, 10, 0, 99)), 100},
+		{Jain, slicedInto(3, 0, 0, 4), 100. / 3 / (16. / 18)},       // at most 16 / (3 · 6)
+		{Jain, slicedInto(4, 1, 1, 1, 0), math.NaN()},               // fewer acquisitions than workers
+		{Jain, slicedInto(2, 0, 0, 30, 10), 80},                     // nobody was served: the slice is inconclusive
+		{Jain, slicedInto(2, 0, 0, 0, 1, 30, 10), math.NaN()},       // most are inconclusive
+		{Jain, slicedInto(2), math.NaN()},                           // the window was shorter than a slice
+		{Jain, slicedInto(1, 50), math.NaN()},                       // nothing to share
+		{Jain, slicedInto(2, 50, 50, 50), math.NaN()},               // damaged
+		{Jain, slicedInto(0, 50), math.NaN()},                       //
+		{Jain, setServed(slicedInto(2, 0, 30, 30, 0)), math.NaN()},  // shorter than 60 ms
+		{Jain, setServed(slicedInto(2, 0, 30, 30, 0, 10, 10)), 100}, // over 60 ms
+		{Jain, setServed(slicedInto(2, 0, 30, 30, 0, 10, 10, 0, 99)), 100},
 
 		{Starved, slicedInto(2, 50, 50), 0},
 		{Starved, slicedInto(2, 0, 50, 1, 1), 25},
 		{Starved, slicedInto(2, 0, 0), 100}, // nobody was served
 		{Starved, slicedInto(2), math.NaN()},
 		{Starved, slicedInto(1, 50), math.NaN()},
-		{Starved, served(slicedInto(2, 0, 5, 1, 5, 0, 5)), 0},
-		{Starved, served(slicedInto(2, 0, 5, 0, 5, 0, 5)), 50},
-		{Starved, asking(slicedInto(2, 0, 5), time.Millisecond, time.Millisecond), 50},
-		{Starved, asking(slicedInto(2, 0, 5), time.Millisecond, 2*time.Millisecond), math.NaN()}, // it did not ask
-		{Starved, asking(slicedInto(2, 0, 5), 3*time.Millisecond, 0), math.NaN()},
-		{Starved, served(asking(slicedInto(2, 0, 5, 0, 5, 0, 5), 3*time.Millisecond, 0)), 50},
+		{Starved, setServed(slicedInto(2, 0, 5, 1, 5, 0, 5)), 0},
+		{Starved, setServed(slicedInto(2, 0, 5, 0, 5, 0, 5)), 50},
+		{Starved, setDemand(slicedInto(2, 0, 5), time.Millisecond, time.Millisecond), 50},
+		{Starved, setDemand(slicedInto(2, 0, 5), time.Millisecond, 2*time.Millisecond), math.NaN()}, // it did not ask
+		{Starved, setDemand(slicedInto(2, 0, 5), 3*time.Millisecond, 0), math.NaN()},
+		{Starved, setServed(setDemand(slicedInto(2, 0, 5, 0, 5, 0, 5), 3*time.Millisecond, 0)), 50},
 
 		{Unserved, &Result{Unserved: 7}, 7}, {Unserved, slicedInto(2, 1, 1), math.NaN()},
 	} {
@@ -101,7 +101,7 @@ func TestBypassByBruteForce(t *testing.T) {
 	}
 }
 
-func merged(ops ...uint64) *Result {
+func mergedResult(ops ...uint64) *Result {
 	r := &Result{Workers: make([]uint64, 6), Workload: harness.Workload{Workers: 6, Ranks: 4}, Elapsed: 1e9}
 	first := 0
 	for i, n := range []int{2, 1, 2, 1} {
@@ -117,17 +117,17 @@ func merged(ops ...uint64) *Result {
 }
 
 func TestRanks(t *testing.T) {
-	logged := merged(20, 10, 20, 10)
+	logged := mergedResult(20, 10, 20, 10)
 	// Within rank 0, to itself, to rank 1, to rank 2, within it, to b; the burst ends; from b, to rank 1.
 	logged.Owners, logged.Burst = []uint16{0, 1, 1, 2, 3, 4, 5, 5, 0, 2, 2, 2, 2, 2}, 7
-	gap, short, open := merged(1, 1, 1, 1), merged(20, 10, 20, 10), merged(20, 10, 20, 10)
+	gap, short, open := mergedResult(1, 1, 1, 1), mergedResult(20, 10, 20, 10), mergedResult(20, 10, 20, 10)
 	gap.Owners, gap.Burst, gap.Ranks[3].First = []uint16{0, 5}, 2, 6
 	short.Owners, short.Burst = []uint16{0, 0}, 2
 	open.Workload.Rate = 10
-	alone := merged(20, 10, 20, 10)
+	alone := mergedResult(20, 10, 20, 10)
 	alone.Ranks = alone.Ranks[:1]
 	alone.Owners, alone.Burst = logged.Owners, 7
-	oneHost := merged(20, 10, 20, 10)
+	oneHost := mergedResult(20, 10, 20, 10)
 	oneHost.Ranks[3].Host = "a"
 	none := math.NaN()
 	for _, c := range []struct {
@@ -139,9 +139,9 @@ func TestRanks(t *testing.T) {
 			HandoversWithin: 100 * 2. / 7, HandoversRanks: 100 * 3. / 7, HandoversHosts: 100 * 2. / 7}},
 		// Per worker 10, 0, 10, 5: of the ranks 25²/(4·225); of the hosts 8 and
 		// 5, 13²/(2·89); all have 45/6.
-		{"one starves", merged(20, 0, 20, 5), map[*Metric]float64{RankJain: 100 * 625. / 900, HostJain: 100 * 169. / 178, RankLeast: 0, HandoversWithin: none}},
-		{"least", merged(20, 10, 20, 5), map[*Metric]float64{RankLeast: 100 * 5 / (55. / 6)}},
-		{"nothing", merged(0, 0, 0, 0), map[*Metric]float64{RankJain: none, HostJain: none, RankLeast: none}},
+		{"one starves", mergedResult(20, 0, 20, 5), map[*Metric]float64{RankJain: 100 * 625. / 900, HostJain: 100 * 169. / 178, RankLeast: 0, HandoversWithin: none}},
+		{"least", mergedResult(20, 10, 20, 5), map[*Metric]float64{RankLeast: 100 * 5 / (55. / 6)}},
+		{"nothing", mergedResult(0, 0, 0, 0), map[*Metric]float64{RankJain: none, HostJain: none, RankLeast: none}},
 		{"a part", alone, map[*Metric]float64{RankJain: none, HostJain: none, RankLeast: none, HandoversWithin: none, HandoversHosts: none}},
 		{"one host", oneHost, map[*Metric]float64{RankJain: 100, HostJain: none}},
 		{"open loop", open, map[*Metric]float64{RankJain: none, HostJain: none, RankLeast: none}},
@@ -158,7 +158,7 @@ func TestRanks(t *testing.T) {
 }
 
 func TestUnordered(t *testing.T) {
-	r := merged(20, 10, 20, 10)
+	r := mergedResult(20, 10, 20, 10)
 	r.RoundTrip = 10
 	by := []*Metric{Handovers, HandoverTime, HandoverMean, HandoverShare, HandoverWaitP99, HandoverTransfers, TurnRoundTrips, HandoverRoundTrips,
 		StreakP50, LWSS, Reacquire, GapP50, Bypass, HandoversWithin, HandoversRanks, HandoversHosts}

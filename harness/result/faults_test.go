@@ -26,7 +26,7 @@ func fault() *FaultResult {
 	}
 }
 
-func write(t *testing.T, dir string, faults ...*FaultResult) *Run {
+func writeFaults(t *testing.T, dir string, faults ...*FaultResult) *Run {
 	t.Helper()
 	w := createRun(t, dir, Manifest{Command: []string{"locklab", "chaos"}, Commit: "abc"})
 	for _, f := range faults {
@@ -45,11 +45,11 @@ func TestFaultsAddUp(t *testing.T) {
 	tried, other := fault(), fault()
 	tried.Skipped, other.Skipped = "", ""
 	other.Lock.Name = "zk-lock"
-	run := write(t, filepath.Join(root, "a"), fault(), tried, other, tried)
+	run := writeFaults(t, filepath.Join(root, "a"), fault(), tried, other, tried)
 	if len(run.Faults) != 2 || run.Faults[0].Tries != 40 || run.Faults[0].Failed != 3 || run.Faults[0].Seen[oracle.TwoHolders] != 30 || run.Faults[1].Tries != 20 {
 		t.Fatalf("the lines add up to %+v", run.Faults)
 	}
-	more := write(t, filepath.Join(root, "b"), tried)
+	more := writeFaults(t, filepath.Join(root, "b"), tried)
 	run.AddFaults(more)
 	if len(run.Faults) != 2 || run.Faults[0].Tries != 60 || more.Faults[0].Tries != 20 {
 		t.Errorf("with those of another run there are %d tries; that has %d", run.Faults[0].Tries, more.Faults[0].Tries)

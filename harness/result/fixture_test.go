@@ -18,8 +18,8 @@ const window = 400 * time.Millisecond
 var servedLock = Lock{Name: "queue", Doc: "made up", Paper: "none", Family: "redis",
 	Traits: harness.Traits{Needs: "redis", Fenced: true}}
 
-// drawn returns ordered holds by random workers, with rising tokens and no overlap.
-func drawn(seed uint64, workers int) (out []harness.Hold) {
+// drawHolds returns ordered holds by random workers, with rising tokens and no overlap.
+func drawHolds(seed uint64, workers int) (out []harness.Hold) {
 	rnd := rand.New(rand.NewPCG(seed, 9))
 	free := make([]int64, workers) // since when each worker wants it
 	now, token := int64(0), uint64(100)
@@ -38,7 +38,7 @@ func drawn(seed uint64, workers int) (out []harness.Hold) {
 	}
 }
 
-func measured(w harness.Workload, holds []harness.Hold, first, workers int) *Result {
+func measureHolds(w harness.Workload, holds []harness.Hold, first, workers int) *Result {
 	r := &Result{Lock: servedLock, Workload: w, Elapsed: window, Workers: make([]uint64, workers), Overlap: 1, SampleEvery: 1,
 		Clock: "monotonic", ClockFloor: 20, ClockStep: 1, Started: time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC),
 		Slices: make([]uint32, workers*int(window/harness.SliceLength)), Wire: &harness.Counts{}, RoundTrip: 50_000,
@@ -75,8 +75,8 @@ type seat struct {
 	offset, error int64 // as reported
 }
 
-// at returns a seat with this clock, an offset wrong by miss and the reported error.
-func at(host string, ahead, miss, error int64) seat {
+// seatAt returns a seat with this clock, an offset wrong by miss and the reported error.
+func seatAt(host string, ahead, miss, error int64) seat {
 	return seat{host, host + "/boot", ahead, -ahead + miss, error}
 }
 
@@ -84,7 +84,7 @@ func oneClock() []seat {
 	return []seat{{"a", "k", 7e9, 1, 900}, {"a", "k", 7e9, 2, 900}, {"b", "k", 7e9, -3, 900}, {"b", "k", 7e9, 4, -1}}
 }
 
-func split(w harness.Workload, holds []harness.Hold, seats []seat) (parts []*Result) {
+func splitHolds(w harness.Workload, holds []harness.Hold, seats []seat) (parts []*Result) {
 	for i, s := range seats {
 		first, workers := w.Share(i)
 		var own []harness.Hold
@@ -93,7 +93,7 @@ func split(w harness.Workload, holds []harness.Hold, seats []seat) (parts []*Res
 				own = append(own, h)
 			}
 		}
-		r := measured(w, own, first, workers)
+		r := measureHolds(w, own, first, workers)
 		zero := s.ahead + 1_000*int64(i) // start of its process
 		k := Rank{Rank: i, Host: s.host, PID: 100 + i, First: first, Workers: workers, Ops: r.Ops, Clock: s.clock,
 			Zero: zero, Opened: s.ahead, Closed: s.ahead + int64(window), Offset: s.offset, Error: s.error}
@@ -128,7 +128,7 @@ func runs(seats []seat, of ...[]*Result) (parts []*Run) {
 	return parts
 }
 
-func shuffled[T any](seed uint64, xs []T) []T {
+func shuffle[T any](seed uint64, xs []T) []T {
 	xs = slices.Clone(xs)
 	rand.New(rand.NewPCG(seed, 1)).Shuffle(len(xs), func(i, j int) { xs[i], xs[j] = xs[j], xs[i] })
 	return xs

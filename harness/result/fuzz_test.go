@@ -5,16 +5,16 @@ import "testing"
 func FuzzMerge(f *testing.F) {
 	seats := oneClock()[:2]
 	w := workload(3, 2)
-	parts := split(w, drawn(1, 3), seats)
+	parts := splitHolds(w, drawHolds(1, 3), seats)
 	for _, p := range parts {
 		p.Holds, p.Slices = p.Holds[:20], nil
 		p.Ops = 20
 	}
-	f.Add(encoded(f, parts[0]), encoded(f, parts[1]))
+	f.Add(encodeAll(f, parts[0]), encodeAll(f, parts[1]))
 	parts[0].Ranks[0].Clock = "other"
-	f.Add(encoded(f, parts[0]), encoded(f, parts[1]))
+	f.Add(encodeAll(f, parts[0]), encodeAll(f, parts[1]))
 	parts[1].Ranks[0].Offset = -1 << 63
-	f.Add(encoded(f, parts[0]), encoded(f, parts[1]))
+	f.Add(encodeAll(f, parts[0]), encodeAll(f, parts[1]))
 	f.Fuzz(func(t *testing.T, a, b []byte) {
 		x, errX := Decode(a)
 		y, errY := Decode(b)

@@ -16,8 +16,8 @@ func hold(w int, at int64, token uint64) harness.Hold {
 // do not rise. Workers 0 and 1 are of rank 0, 2 and 3 of rank 1; b's clock is 7 s ahead.
 func TestJudged(t *testing.T) {
 	one := []seat{{"a", "k", 7e9, 0, -1}, {"b", "k", 7e9, 0, -1}}
-	known := func(miss, error int64) []seat { return []seat{at("a", 0, 0, 0), at("b", 7e9, miss, error)} }
-	blind := []seat{at("a", 0, 0, 0), at("b", 7e9, 0, -1)}
+	known := func(miss, error int64) []seat { return []seat{seatAt("a", 0, 0, 0), seatAt("b", 7e9, miss, error)} }
+	blind := []seat{seatAt("a", 0, 0, 0), seatAt("b", 7e9, 0, -1)}
 	good := []harness.Hold{hold(0, 1000, 10), hold(2, 2000, 11), hold(1, 3000, 12), hold(3, 4000, 13)}
 	with := func(i int, h harness.Hold) []harness.Hold {
 		out := slices.Clone(good)
@@ -52,7 +52,7 @@ func TestJudged(t *testing.T) {
 		{"tokens, of a lock without", one, harness.Traits{}, with(2, hold(1, 3000, 11)), nil},
 		{"two holders and a token that falls", one, servedLock.Traits, with(1, hold(2, 1040, 1)), []string{"exclusion: over all ranks", "fencing: over all ranks, worker 2 got token 1 after worker 0 had 10"}},
 	} {
-		parts := split(workload(4, 2), c.holds, c.seats)
+		parts := splitHolds(workload(4, 2), c.holds, c.seats)
 		for _, p := range parts {
 			p.Lock.Traits = c.traits
 		}
@@ -69,10 +69,10 @@ func TestJudged(t *testing.T) {
 
 func TestSaid(t *testing.T) {
 	w := workload(8, 4)
-	holds := drawn(3, 8)
-	whole := measured(w, holds, 0, 8)
+	holds := drawHolds(3, 8)
+	whole := measureHolds(w, holds, 0, 8)
 	clocks := func(error int64) []seat {
-		return []seat{at("a", 0, 0, error), at("b", 5e12, 0, error), at("c", -9e11, 0, error), at("d", 1e18, 0, error)}
+		return []seat{seatAt("a", 0, 0, error), seatAt("b", 5e12, 0, error), seatAt("c", -9e11, 0, error), seatAt("d", 1e18, 0, error)}
 	}
 	plain := harness.Traits{Needs: "redis"}
 	for _, c := range []struct {
@@ -101,7 +101,7 @@ func TestSaid(t *testing.T) {
 			}
 		}, false, false, true, nil},
 	} {
-		parts := split(w, holds, c.seats)
+		parts := splitHolds(w, holds, c.seats)
 		for _, p := range parts {
 			p.Lock.Traits = c.traits
 		}
@@ -148,7 +148,7 @@ func indexOf(texts []string, part string) int {
 func TestOnlyTogether(t *testing.T) {
 	holds := []harness.Hold{hold(0, 1000, 1), hold(1, 2000, 2), hold(0, 30_000, 3), hold(2, 31_000, 4), hold(0, 32_000, 5), hold(1, 399_000, 6), hold(0, 399_500, 7)}
 	seats := oneClock()[1:3]
-	parts := split(workload(4, 2), holds, seats)
+	parts := splitHolds(workload(4, 2), holds, seats)
 	parts[1].Ranks[0].Opened += 15_000_000 // of 400 ms
 	parts[1].Ranks[0].Closed -= 10_000_000
 	parts[1].Elapsed = window - 25_000_000

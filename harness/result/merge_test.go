@@ -15,11 +15,11 @@ import (
 	"locklab/internal/machine"
 )
 
-func few() []*Run {
+func fewRuns() []*Run {
 	seats := oneClock()
 	other := workload(8, 4)
 	other.Hold.Mean = 0
-	return runs(seats, split(workload(8, 4), drawn(1, 8), seats), split(other, drawn(2, 8), seats))
+	return runs(seats, splitHolds(workload(8, 4), drawHolds(1, 8), seats), splitHolds(other, drawHolds(2, 8), seats))
 }
 
 func TestRefused(t *testing.T) {
@@ -66,7 +66,7 @@ func TestRefused(t *testing.T) {
 			return ps
 		}, "part-3 has experiments, simulations or failure scenarios"},
 	} {
-		run, err := Merge(shuffled(5, c.edit(few())))
+		run, err := Merge(shuffle(5, c.edit(fewRuns())))
 		switch {
 		case c.want == "" && (err != nil || len(run.Results) != 2):
 			t.Errorf("%s: %v", c.name, err)
@@ -77,14 +77,14 @@ func TestRefused(t *testing.T) {
 }
 
 func TestManifest(t *testing.T) {
-	parts := few()
+	parts := fewRuns()
 	for _, p := range parts {
 		p.Manifest.Warnings = []machine.Warning{{Text: "a guest", Kind: "guest"}, {Text: fmt.Sprint("load ", p.Manifest.Rank), Kind: "load"}}
 		p.Manifest.Skipped = []Skip{{Lock: "x", Reason: "no server"}}
 	}
 	parts[1].Manifest.Interrupted, parts[2].Damage = true, []string{"line 3 was skipped"}
 	before := encodeManifests(t, parts)
-	run := mergeRuns(t, shuffled(3, parts))
+	run := mergeRuns(t, shuffle(3, parts))
 	if encodeManifests(t, parts) != before {
 		t.Error("the manifests of the parts have changed")
 	}
@@ -161,7 +161,7 @@ func TestDropped(t *testing.T) {
 		{"holds out of order", func(ps []*Run) { slices.Reverse(ps[1].Results[0].Holds) }, "rank 1 on a is damaged"},
 		{"a hold that ends before it began", func(ps []*Run) { ps[1].Results[0].Holds[7].Releasing = -1 << 63 }, "rank 1 on a is damaged"},
 	} {
-		parts := few()
+		parts := fewRuns()
 		c.edit(parts)
 		run, err := Merge(parts)
 		if err != nil {
@@ -178,7 +178,7 @@ func TestDropped(t *testing.T) {
 }
 
 func TestBroken(t *testing.T) {
-	parts := few()
+	parts := fewRuns()
 	parts[1].Results[0].Violations = []oracle.Violation{{Rule: "crash", Detail: "exit 2", Count: 1, Trace: []string{"panic"}}}
 	parts[2].Results[0].Violations = []oracle.Violation{{Rule: "liveness", Detail: "stuck", Count: 3}}
 	parts[3].Results = parts[3].Results[1:]
@@ -198,7 +198,7 @@ func TestBroken(t *testing.T) {
 
 func TestWarningsPooled(t *testing.T) {
 	seats := oneClock()
-	parts := split(workload(8, 4), drawn(1, 8), seats)
+	parts := splitHolds(workload(8, 4), drawHolds(1, 8), seats)
 	for i, p := range parts {
 		p.Warnings = []machine.Warning{{Text: fmt.Sprintf("steal %d %%", i), Kind: "steal"}, {Text: "others 40 %", Kind: "others"}, {Text: "plain"}}
 		p.CPU.Time = window / 5 * 4 // of one processor of two
@@ -235,7 +235,7 @@ func TestMachines(t *testing.T) {
 		for i := range seats {
 			seats[i].host, seats[i].clock = c.hosts[i], c.boots[i]+" time:[1]"
 		}
-		parts := split(workload(8, 4), drawn(1, 8), seats)
+		parts := splitHolds(workload(8, 4), drawHolds(1, 8), seats)
 		for _, p := range parts {
 			p.CPU.Time = window / 5 * 4 // of one processor of two: 40 %
 			p.Noise = &machine.Noise{Window: window, CPUs: 2, Others: c.others, Steal: -1, Pressure: -1}

@@ -111,15 +111,15 @@ func TestByHand(t *testing.T) {
 
 		{BypassP99, log(6, 2, 0, 1, 0, 0, 0, 0), 4},
 		{BypassP99, log(4, 2, 0, 1, 0, 1), 1},
-		{BypassP99, once(log(400, 2), 300, 19), 1},
-		{Bypass, once(log(400, 2), 300, 19), 19},
+		{BypassP99, rotateOnce(log(400, 2), 300, 19), 1},
+		{Bypass, rotateOnce(log(400, 2), 300, 19), 19},
 		{BypassP99, log(2, 2, 0, 0), 2},
 
 		{HandoverMean, result(20), 21}, // 2, 4 … 40
 		// 30 of 21 ns in 2 s, in 2 us, and in less than their total.
 		{HandoverShare, result(20), 0.0000315},
-		{HandoverShare, within(result(20), 2*time.Microsecond), 31.5},
-		{HandoverShare, within(result(20), 620*time.Nanosecond), 100},
+		{HandoverShare, setElapsed(result(20), 2*time.Microsecond), 31.5},
+		{HandoverShare, setElapsed(result(20), 620*time.Nanosecond), 100},
 		{HandoverTransfers, &Result{Handover: result(20).Handover, Transfer: 8}, 2.5},
 		{RoundTrip, &Result{RoundTrip: 8}, 8},
 		{HandoverRoundTrips, &Result{Handover: result(20).Handover, RoundTrip: 8}, 2.5},
@@ -129,14 +129,14 @@ func TestByHand(t *testing.T) {
 		{TurnRoundTrips, handedOver(2, 0), 10}, // at least
 		{Hold, &Result{Hold: Spans{N: 20, Sum: 2400}}, 120},
 		// Two workers and 100 acquisitions in 20 us: one takes 400 ns.
-		{HoldShare, held(2, 100, 0), 25},
-		{WaitShare, held(2, 100, 0), 75},
-		{HoldShare, held(2, 100, 240), 25},
-		{WaitShare, held(2, 100, 240), 15},
-		{WaitShare, held(2, 100, 310), 0}, // 102.5 % in all
+		{HoldShare, heldResult(2, 100, 0), 25},
+		{WaitShare, heldResult(2, 100, 0), 75},
+		{HoldShare, heldResult(2, 100, 240), 25},
+		{WaitShare, heldResult(2, 100, 240), 15},
+		{WaitShare, heldResult(2, 100, 310), 0}, // 102.5 % in all
 		// Readers and the holders of other locks hold at the same time.
-		{Hold, permits(held(3, 220, 0), 3), 100},
-		{Hold, beside(held(3, 220, 0), 50, 0), 100}, {Hold, beside(held(3, 220, 0), 0, 2), 100},
+		{Hold, setPermits(heldResult(3, 220, 0), 3), 100},
+		{Hold, setReads(heldResult(3, 220, 0), 50, 0), 100}, {Hold, setReads(heldResult(3, 220, 0), 0, 2), 100},
 
 		{GapP99, log(4, 2, 0, 0, 0, 0), 4},
 		{GapP99, log(6, 3, 0, 1, 2, 0, 1, 2), 2},
@@ -148,8 +148,8 @@ func TestByHand(t *testing.T) {
 	}
 }
 
-// once returns r with a rotation of two, except a run of worker 0 from acquisition at.
-func once(r *Result, at, run int) *Result {
+// rotateOnce returns r with a rotation of two, except a run of worker 0 from acquisition at.
+func rotateOnce(r *Result, at, run int) *Result {
 	for i := range r.Burst {
 		owner := uint16(i % 2)
 		if i >= at && i < at+run {
@@ -160,7 +160,7 @@ func once(r *Result, at, run int) *Result {
 	return r
 }
 
-func held(workers int, ops uint64, think time.Duration) *Result {
+func heldResult(workers int, ops uint64, think time.Duration) *Result {
 	r := &Result{Ops: ops, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), ClockFloor: 10,
 		Hold: Spans{N: 20, Sum: 2000}}
 	if think > 0 {
@@ -174,17 +174,17 @@ func handedOver(workers int, handovers uint64) *Result {
 	return &Result{Ops: 20, Handovers: handovers, Elapsed: 20 * time.Microsecond, Workers: make([]uint64, workers), RoundTrip: 2000}
 }
 
-func permits(r *Result, n int) *Result {
+func setPermits(r *Result, n int) *Result {
 	r.Lock.Traits.Permits = n
 	return r
 }
 
-func within(r *Result, elapsed time.Duration) *Result {
+func setElapsed(r *Result, elapsed time.Duration) *Result {
 	r.Elapsed = elapsed
 	return r
 }
 
-func beside(r *Result, reads, locks int) *Result {
+func setReads(r *Result, reads, locks int) *Result {
 	r.Workload.Reads, r.Workload.Locks = reads, locks
 	return r
 }
@@ -210,8 +210,8 @@ func TestTooLittle(t *testing.T) {
 		{Bypass, &Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},
 		{HandoverMean, result(10)},
 		{HandoverShare, result(10)}, {HandoverShare, &Result{Handover: result(20).Handover}},
-		{HandoverShare, within(result(20), 500*time.Nanosecond)}, // the samples do not represent the window
-		{HandoverTransfers, result(20)},                          // no transfer was measured
+		{HandoverShare, setElapsed(result(20), 500*time.Nanosecond)}, // the samples do not represent the window
+		{HandoverTransfers, result(20)},                              // no transfer was measured
 		{HandoverTransfers, &Result{Handover: result(19).Handover, Transfer: 8}},
 		{HandoverTransfers, &Result{Handover: result(20).Handover, Transfer: math.NaN()}},
 		{HandoverRoundTrips, &Result{Handover: result(20).Handover}}, // no round trip was measured
@@ -220,15 +220,15 @@ func TestTooLittle(t *testing.T) {
 		{HandoverRoundTrips, &Result{Handover: result(20).Handover, RoundTrip: 0.5}},
 		{P99RoundTrips, &Result{Wait: result(20).Handover, RoundTrip: 8}},
 		{RoundTrip, &Result{RoundTrip: -1}}, {RoundTrip, &Result{RoundTrip: 0.5}}, {RoundTrip, &Result{RoundTrip: math.Inf(1)}}, {RoundTrip, &Result{RoundTrip: math.NaN()}},
-		{TurnRoundTrips, within(handedOver(2, 5), 0)},
-		{TurnRoundTrips, permits(handedOver(2, 5), 2)}, {TurnRoundTrips, beside(handedOver(2, 5), 50, 0)}, {TurnRoundTrips, beside(handedOver(2, 5), 0, 2)},
+		{TurnRoundTrips, setElapsed(handedOver(2, 5), 0)},
+		{TurnRoundTrips, setPermits(handedOver(2, 5), 2)}, {TurnRoundTrips, setReads(handedOver(2, 5), 50, 0)}, {TurnRoundTrips, setReads(handedOver(2, 5), 0, 2)},
 		{Hold, &Result{Hold: Spans{N: 10, Sum: 1200}}},
-		{WaitShare, held(2, 100, 330)}, // 107.5 % in all: the samples do not represent the window
-		{HoldShare, held(1, 220, 0)},   // holds longer than the window
-		{Hold, held(3, 220, 0)}, {HoldShare, held(3, 220, 0)},
+		{WaitShare, heldResult(2, 100, 330)}, // 107.5 % in all: the samples do not represent the window
+		{HoldShare, heldResult(1, 220, 0)},   // holds longer than the window
+		{Hold, heldResult(3, 220, 0)}, {HoldShare, heldResult(3, 220, 0)},
 		{HandoverMean, &Result{Handover: result(20).Handover, Handovers: 100, Elapsed: 1900}}, // 2100 ns
-		{HoldShare, held(2, 201, 0)},   // an acquisition of 199 ns: a reading is more than 5 points
-		{WaitShare, held(2, 101, 200)}, // three readings in one of 396 ns
+		{HoldShare, heldResult(2, 201, 0)},   // an acquisition of 199 ns: a reading is more than 5 points
+		{WaitShare, heldResult(2, 101, 200)}, // three readings in one of 396 ns
 		{WaitShare, &Result{Ops: 5, Elapsed: 1, Workers: make([]uint64, 2), Hold: Spans{N: 10, Sum: 1}}},
 		{HoldShare, &Result{Hold: Spans{N: 20, Sum: 1}, Elapsed: 1, Workers: make([]uint64, 2)}},
 		{GapP99, &Result{Owners: []uint16{0, 9}, Burst: 2, Workers: make([]uint64, 2)}},    // no worker 9

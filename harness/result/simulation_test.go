@@ -68,7 +68,7 @@ func machineNamed(name string, pause float64) *ModelMachine {
 	return &ModelMachine{Name: name, File: fmt.Appendf(nil, `{"pause": %g}`, pause)}
 }
 
-func on(machine string, workers int, time float64) *Simulation {
+func simulatedOn(machine string, workers int, time float64) *Simulation {
 	s := simulation()
 	s.Simulated, s.Workers, s.OnCores, s.OnSockets = machine, workers, 0, 0
 	s.PerAcquisition = Expected{Median: time, Lo: time, Hi: time}
@@ -95,11 +95,11 @@ func TestExtend(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	add(machineNamed("a", 1), on("a", 1, 10), on("a", 2, 20))
+	add(machineNamed("a", 1), simulatedOn("a", 1, 10), simulatedOn("a", 2, 20))
 	cutShort(t, filepath.Join(dir, ResultsName), 9) // in on("a", 2, 20)
-	add(machineNamed("b", 1), on("b", 1, 30))
-	add(machineNamed("a", 1), on("a", 1, 11), on("a", 4, 40)) // the same machine: one case again
-	add(machineNamed("b", 2), on("b", 2, 31))                 // another machine of that name
+	add(machineNamed("b", 1), simulatedOn("b", 1, 30))
+	add(machineNamed("a", 1), simulatedOn("a", 1, 11), simulatedOn("a", 4, 40)) // the same machine: one case again
+	add(machineNamed("b", 2), simulatedOn("b", 2, 31))                          // another machine of that name
 
 	run, err := Load(dir)
 	if err != nil || len(run.Damage) > 0 {

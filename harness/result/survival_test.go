@@ -23,11 +23,11 @@ func madeFault(edits ...func(*result.FaultResult)) *result.FaultResult {
 	return r
 }
 
-func expects(hs ...oracle.Anomaly) func(*result.FaultResult) {
+func expectAnomalies(hs ...oracle.Anomaly) func(*result.FaultResult) {
 	return func(r *result.FaultResult) { r.Expected.Anomalies = hs }
 }
 
-func seen(h oracle.Anomaly, n int) func(*result.FaultResult) {
+func addAnomaly(h oracle.Anomaly, n int) func(*result.FaultResult) {
 	return func(r *result.FaultResult) {
 		if r.Seen == nil {
 			r.Seen = make(map[oracle.Anomaly]int)
@@ -36,11 +36,11 @@ func seen(h oracle.Anomaly, n int) func(*result.FaultResult) {
 	}
 }
 
-func of(scenario string, gs ...result.Guarantee) func(*result.FaultResult) {
+func setScenario(scenario string, gs ...result.Guarantee) func(*result.FaultResult) {
 	return func(r *result.FaultResult) { r.Scenario, r.Tests = scenario, gs }
 }
 
-func together(n int, hs ...oracle.Anomaly) func(*result.FaultResult) {
+func addTogether(n int, hs ...oracle.Anomaly) func(*result.FaultResult) {
 	return func(r *result.FaultResult) {
 		r.Together = append(r.Together, result.Together{Anomalies: hs, Tries: n})
 	}
@@ -56,17 +56,17 @@ func TestJudge(t *testing.T) {
 		reading    string // part of it
 	}{
 		{"safe, nothing seen", madeFault(), result.Confirmed, 0, 0.01486686, "no anomaly in 200 tries, at most 1.5\u00a0% of them: the lease ends"},
-		{"safe, anomaly seen", madeFault(seen(oracle.TwoHolders, 1)), result.Refuted, 5, 0.02349847, "two holders in 1 of 200 tries, but no anomaly was expected"},
-		{"safe, stall seen", madeFault(seen(oracle.Stall, 1)), result.Refuted, 0, 0.01486686, "stall in 1 of 200 tries"},
-		{"expected and seen", madeFault(expects(oracle.TwoHolders, oracle.TokenFell), seen(oracle.TwoHolders, 200)), result.Confirmed, 1000, 1, "two holders in 200 of 200 tries, as expected"},
-		{"expected, not seen", madeFault(expects(oracle.TwoHolders)), result.NotShown, 0, 0.01486686, "two holders not shown in 200 tries, at most 1.5\u00a0% of them"},
-		{"another than expected", madeFault(expects(oracle.TwoHolders), seen(oracle.TwoHolders, 3), seen(oracle.Stuck, 1)), result.Refuted, 15, 0.0383, "only two holders was expected"},
-		{"nothing known", madeFault(func(r *result.FaultResult) { r.Expected.Why = "" }, seen(oracle.Stuck, 1)), result.Observed, 0, 0.01486686, "no expected result"},
+		{"safe, anomaly seen", madeFault(addAnomaly(oracle.TwoHolders, 1)), result.Refuted, 5, 0.02349847, "two holders in 1 of 200 tries, but no anomaly was expected"},
+		{"safe, stall seen", madeFault(addAnomaly(oracle.Stall, 1)), result.Refuted, 0, 0.01486686, "stall in 1 of 200 tries"},
+		{"expected and seen", madeFault(expectAnomalies(oracle.TwoHolders, oracle.TokenFell), addAnomaly(oracle.TwoHolders, 200)), result.Confirmed, 1000, 1, "two holders in 200 of 200 tries, as expected"},
+		{"expected, not seen", madeFault(expectAnomalies(oracle.TwoHolders)), result.NotShown, 0, 0.01486686, "two holders not shown in 200 tries, at most 1.5\u00a0% of them"},
+		{"another than expected", madeFault(expectAnomalies(oracle.TwoHolders), addAnomaly(oracle.TwoHolders, 3), addAnomaly(oracle.Stuck, 1)), result.Refuted, 15, 0.0383, "only two holders was expected"},
+		{"nothing known", madeFault(func(r *result.FaultResult) { r.Expected.Why = "" }, addAnomaly(oracle.Stuck, 1)), result.Observed, 0, 0.01486686, "no expected result"},
 		{"skipped", madeFault(func(r *result.FaultResult) { r.Tries, r.Skipped = 0, "no replica" }), result.NotTested, math.NaN(), 1, "not tested: no replica"},
 		{"no try", madeFault(func(r *result.FaultResult) { r.Tries, r.Failed = 0, 3 }), result.NotTested, math.NaN(), 1, "could not be made in 3 tries"},
-		{"one anomaly and another", madeFault(expects(result.UnsafeAnomalies...), seen(oracle.StaleWrite, 3), seen(oracle.TokenFell, 2)), result.Confirmed, 15, 0.0519, "stale write in 3 and token fell in 2 of 200 tries"},
-		{"one anomaly and another, in which tries", madeFault(expects(result.UnsafeAnomalies...), seen(oracle.StaleWrite, 3), seen(oracle.TokenFell, 2), together(1, oracle.StaleWrite, oracle.TokenFell), together(2, oracle.StaleWrite), together(1, oracle.TokenFell)), result.Confirmed, 20, 0.04526, "stale write in 3 and token fell in 2 of 200 tries"},
-		{"always together, and once with another", madeFault(expects(result.UnsafeAnomalies...), seen(oracle.StaleWrite, 3), seen(oracle.TokenFell, 3), together(2, oracle.StaleWrite, oracle.TokenFell), together(1, oracle.StaleWrite, oracle.TokenFell, oracle.Stall)), result.Confirmed, 15, 0.0383, "stale write in 3 and token fell in 3 of 200 tries"},
+		{"one anomaly and another", madeFault(expectAnomalies(result.UnsafeAnomalies...), addAnomaly(oracle.StaleWrite, 3), addAnomaly(oracle.TokenFell, 2)), result.Confirmed, 15, 0.0519, "stale write in 3 and token fell in 2 of 200 tries"},
+		{"one anomaly and another, in which tries", madeFault(expectAnomalies(result.UnsafeAnomalies...), addAnomaly(oracle.StaleWrite, 3), addAnomaly(oracle.TokenFell, 2), addTogether(1, oracle.StaleWrite, oracle.TokenFell), addTogether(2, oracle.StaleWrite), addTogether(1, oracle.TokenFell)), result.Confirmed, 20, 0.04526, "stale write in 3 and token fell in 2 of 200 tries"},
+		{"always together, and once with another", madeFault(expectAnomalies(result.UnsafeAnomalies...), addAnomaly(oracle.StaleWrite, 3), addAnomaly(oracle.TokenFell, 3), addTogether(2, oracle.StaleWrite, oracle.TokenFell), addTogether(1, oracle.StaleWrite, oracle.TokenFell, oracle.Stall)), result.Confirmed, 15, 0.0383, "stale write in 3 and token fell in 3 of 200 tries"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			row := result.JudgeFault(c.r)
@@ -134,10 +134,10 @@ func TestWindowsAndAims(t *testing.T) {
 
 func TestGuarantees(t *testing.T) {
 	rs := []*result.FaultResult{
-		madeFault(of("leader-kill", result.Failover, result.Recovery)),
-		madeFault(of("holder-pause", result.Fencing), expects(oracle.TwoHolders), seen(oracle.TwoHolders, 7)), // forbidden by failover only
-		madeFault(of("order", result.Ordered), seen(oracle.Overtaken, 1)),
-		madeFault(of("other", result.Recovery), func(r *result.FaultResult) { r.Lock.Name = "b" }, seen(oracle.Stuck, 1)),
+		madeFault(setScenario("leader-kill", result.Failover, result.Recovery)),
+		madeFault(setScenario("holder-pause", result.Fencing), expectAnomalies(oracle.TwoHolders), addAnomaly(oracle.TwoHolders, 7)), // forbidden by failover only
+		madeFault(setScenario("order", result.Ordered), addAnomaly(oracle.Overtaken, 1)),
+		madeFault(setScenario("other", result.Recovery), func(r *result.FaultResult) { r.Lock.Name = "b" }, addAnomaly(oracle.Stuck, 1)),
 	}
 	got := result.GuaranteesOf(rs, "a")
 	for g, want := range map[result.Guarantee]result.GuaranteeState{
@@ -157,23 +157,23 @@ func TestGuarantees(t *testing.T) {
 			t.Errorf("%s: %+v, want %q by %q", what, s, want, scenario)
 		}
 	}
-	skipped := madeFault(of("isolated", result.Failover), func(r *result.FaultResult) { r.Tries, r.Skipped = 0, "no ensemble" })
-	untried := madeFault(of("isolated", result.Failover), func(r *result.FaultResult) { r.Tries = 0 })
-	stuck := madeFault(of("leader-stop", result.Failover), seen(oracle.Stuck, 1))
+	skipped := madeFault(setScenario("isolated", result.Failover), func(r *result.FaultResult) { r.Tries, r.Skipped = 0, "no ensemble" })
+	untried := madeFault(setScenario("isolated", result.Failover), func(r *result.FaultResult) { r.Tries = 0 })
+	stuck := madeFault(setScenario("leader-stop", result.Failover), addAnomaly(oracle.Stuck, 1))
 	check("one was skipped", result.Failover, result.Untested, "isolated", rs[0], skipped)
 	check("one was not tried", result.Failover, result.Untested, "isolated", rs[0], untried)
-	check("skipped, and tried in another run", result.Failover, result.Held, "isolated", skipped, madeFault(of("isolated", result.Failover)))
+	check("skipped, and tried in another run", result.Failover, result.Held, "isolated", skipped, madeFault(setScenario("isolated", result.Failover)))
 	check("broken is broken, whatever was skipped", result.Failover, result.Broken, "leader-stop", rs[0], skipped, stuck)
-	check("seen in the other of two runs", result.Failover, result.Broken, "leader-stop", madeFault(of("leader-stop", result.Failover)), stuck)
+	check("seen in the other of two runs", result.Failover, result.Broken, "leader-stop", madeFault(setScenario("leader-stop", result.Failover)), stuck)
 	check("nothing tests it", result.Ordered, result.Untested, "", rs[0])
 	bare := func(r *result.FaultResult) { r.Lock.Traits = harness.Traits{} }
-	check("no tokens to fall", result.Fencing, result.Unmade, "holder-pause", madeFault(of("holder-pause", result.Fencing), bare))
-	check("no tokens, and a stale write", result.Fencing, result.Broken, "holder-pause", madeFault(of("holder-pause", result.Fencing), bare, seen(oracle.StaleWrite, 1)))
-	check("no order claimed", result.Ordered, result.Unmade, "order", madeFault(of("order", result.Ordered), bare))
-	maybe := madeFault(of("promotion", result.Failover), expects(oracle.TwoHolders, oracle.Stall))
+	check("no tokens to fall", result.Fencing, result.Unmade, "holder-pause", madeFault(setScenario("holder-pause", result.Fencing), bare))
+	check("no tokens, and a stale write", result.Fencing, result.Broken, "holder-pause", madeFault(setScenario("holder-pause", result.Fencing), bare, addAnomaly(oracle.StaleWrite, 1)))
+	check("no order claimed", result.Ordered, result.Unmade, "order", madeFault(setScenario("order", result.Ordered), bare))
+	maybe := madeFault(setScenario("promotion", result.Failover), expectAnomalies(oracle.TwoHolders, oracle.Stall))
 	check("possible, and not seen", result.Failover, result.Open, "promotion", rs[0], maybe)
 	check("possible, and seen elsewhere", result.Failover, result.Broken, "leader-stop", maybe, stuck)
-	check("what is possible breaks nothing", result.Failover, result.Held, "leader-kill", rs[0], madeFault(of("slow", result.Failover), expects(oracle.Stall)))
+	check("what is possible breaks nothing", result.Failover, result.Held, "leader-kill", rs[0], madeFault(setScenario("slow", result.Failover), expectAnomalies(oracle.Stall)))
 	if c := result.ClassOf([]*result.FaultResult{rs[1], maybe}, "a"); c.Strength >= result.Survives || !strings.Contains(c.Sentence, "but no try showed that") {
 		t.Errorf("a failover that may give the lock away twice makes it %+v", c)
 	}
@@ -184,13 +184,13 @@ func TestGuarantees(t *testing.T) {
 
 func TestClass(t *testing.T) {
 	failover := func(edits ...func(*result.FaultResult)) *result.FaultResult {
-		return madeFault(append([]func(*result.FaultResult){of("failover", result.Failover, result.Fencing)}, edits...)...)
+		return madeFault(append([]func(*result.FaultResult){setScenario("failover", result.Failover, result.Fencing)}, edits...)...)
 	}
 	pause := func(edits ...func(*result.FaultResult)) *result.FaultResult {
-		return madeFault(append([]func(*result.FaultResult){of("holder-pause", result.Fencing)}, edits...)...)
+		return madeFault(append([]func(*result.FaultResult){setScenario("holder-pause", result.Fencing)}, edits...)...)
 	}
 	crash := func(edits ...func(*result.FaultResult)) *result.FaultResult {
-		return madeFault(append([]func(*result.FaultResult){of("holder-crash", result.Recovery)}, edits...)...)
+		return madeFault(append([]func(*result.FaultResult){setScenario("holder-crash", result.Recovery)}, edits...)...)
 	}
 	bare := func(r *result.FaultResult) { r.Lock.Traits.Fenced = false }
 	zk := func(r *result.FaultResult) { r.Lock.Traits.Needs = harness.KindZooKeeper }
@@ -204,15 +204,15 @@ func TestClass(t *testing.T) {
 		{[]*result.FaultResult{pause(func(r *result.FaultResult) { r.Tries = 0 })}, result.Unknown, "not tested", "untested failures do no harm"},
 		{[]*result.FaultResult{failover(zk), pause(zk)}, result.Strong,
 			"tolerates the loss of a server without two holders, and tokens refuse a paused holder", ""},
-		{[]*result.FaultResult{failover(bare), pause(bare, seen(oracle.StaleWrite, 3))}, result.Survives,
+		{[]*result.FaultResult{failover(bare), pause(bare, addAnomaly(oracle.StaleWrite, 3))}, result.Survives,
 			"tolerates the loss of a server without two holders; no fencing: a paused holder may still write", "a late write of a paused holder does no harm"},
-		{[]*result.FaultResult{failover(seen(oracle.TwoHolders, 9)), pause()}, result.Fenced,
+		{[]*result.FaultResult{failover(addAnomaly(oracle.TwoHolders, 9)), pause()}, result.Fenced,
 			"one server: a failover may give it away twice, tokens still rise", "one server is enough and the resource checks tokens"},
-		{[]*result.FaultResult{failover(seen(oracle.TwoHolders, 9), seen(oracle.TokenFell, 9)), pause()}, result.Guarded,
+		{[]*result.FaultResult{failover(addAnomaly(oracle.TwoHolders, 9), addAnomaly(oracle.TokenFell, 9)), pause()}, result.Guarded,
 			"one server: a failover may give it away twice; tokens refuse a paused holder, but may repeat after a failover", "one server without a replica is enough and the resource checks tokens"},
-		{[]*result.FaultResult{failover(bare, seen(oracle.TwoHolders, 9)), pause(bare, seen(oracle.StaleWrite, 9))}, result.Weak,
+		{[]*result.FaultResult{failover(bare, addAnomaly(oracle.TwoHolders, 9)), pause(bare, addAnomaly(oracle.StaleWrite, 9))}, result.Weak,
 			"no fencing: a failover or a pause may let two write", "one server is enough and a late write of a paused holder does no harm"},
-		{[]*result.FaultResult{failover(), pause(seen(oracle.StaleWrite, 1))}, result.Survives,
+		{[]*result.FaultResult{failover(), pause(addAnomaly(oracle.StaleWrite, 1))}, result.Survives,
 			"tolerates the loss of a server without two holders; its tokens let a stale write pass", "a late write of a paused holder does no harm"},
 		// An untested claim is no guarantee.
 		{[]*result.FaultResult{crash()}, result.Weak,
@@ -221,10 +221,10 @@ func TestClass(t *testing.T) {
 		{[]*result.FaultResult{pause()}, result.Fenced,
 			"tokens refuse a paused holder; the loss of a server was not tested", "the untested loss of a server does no harm and the resource checks tokens"},
 		// A lock that does not become free again is weak, even if it is safe.
-		{[]*result.FaultResult{failover(zk), pause(zk), crash(zk, seen(oracle.Stuck, 1))}, result.Weak,
+		{[]*result.FaultResult{failover(zk), pause(zk), crash(zk, addAnomaly(oracle.Stuck, 1))}, result.Weak,
 			"tolerates the loss of a server without two holders, and tokens refuse a paused holder; it may stay taken for ever after its holder or a waiter has died",
 			"the resource checks tokens and an operator can clean up after a crash"},
-		{[]*result.FaultResult{failover(zk, seen(oracle.Stuck, 1)), pause(zk)}, result.Fenced,
+		{[]*result.FaultResult{failover(zk, addAnomaly(oracle.Stuck, 1)), pause(zk)}, result.Fenced,
 			"the loss of a server may leave it stuck; tokens refuse a paused holder", "a lock that gets stuck can be freed by hand and the resource checks tokens"},
 	} {
 		got := result.ClassOf(c.rs, "a")
@@ -232,7 +232,7 @@ func TestClass(t *testing.T) {
 			t.Errorf("strength %d, %q, where %q\nwant     %d, %q, where %q", got.Strength, got.Sentence, got.Where, c.strength, c.sentence, c.where)
 		}
 	}
-	c := result.ClassOf([]*result.FaultResult{failover(), pause(seen(oracle.StaleWrite, 1))}, "a")
+	c := result.ClassOf([]*result.FaultResult{failover(), pause(addAnomaly(oracle.StaleWrite, 1))}, "a")
 	if why := c.Lacks(result.Fencing); why != "fencing broken by holder-pause (stale write)" || c.Lacks(result.Failover) != "" {
 		t.Errorf("lacks fencing because %q", why)
 	}

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func unwritten(t *testing.T, name string) uint64 {
+func unwrittenBytes(t *testing.T, name string) uint64 {
 	t.Helper()
 	f, err := os.Open(name)
 	requireNoError(t, err)
@@ -32,13 +32,13 @@ func TestOnDisk(t *testing.T) {
 	}
 	control := filepath.Join(t.TempDir(), "control")
 	requireNoError(t, os.WriteFile(control, make([]byte, 1<<16), 0o644))
-	if unwritten(t, control) == 0 {
+	if unwrittenBytes(t, control) == 0 {
 		t.Skip("this disk has everything at once: nothing could be missing")
 	}
 	w := createRun(t, dir, Manifest{})
 	check := func(after, name string) {
 		t.Helper()
-		if n := unwritten(t, filepath.Join(dir, name)); n > 0 {
+		if n := unwrittenBytes(t, filepath.Join(dir, name)); n > 0 {
 			t.Errorf("after %s, the disk lacks %d pages of %s", after, n, name)
 		}
 	}

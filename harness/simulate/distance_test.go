@@ -94,7 +94,7 @@ func TestChecker(t *testing.T) {
 		{"a request is forgotten", func(s *sim, l *line, a, b *core) { l.queue = []*request{{}}; s.check.all() }, "line 0 serves none of 1 requests"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
-			s := newSim(plain(), 1)
+			s := newSim(plainMachine(), 1)
 			s.check = newProtocol(s)
 			a, b := &core{s: s, id: 0, cache: 0}, &core{s: s, id: 1, cache: 1}
 			l := &line{owner: 0}
@@ -155,7 +155,7 @@ func TestLitmus(t *testing.T) {
 				for _, thread := range []int{1, 2, 4} {
 					for warm := range 16 {
 						for gap := -120; gap <= 120; gap += 3 {
-							m := plain()
+							m := plainMachine()
 							m.Reach, m.Jitter = reach, 0.1
 							la, lb, ra, rb := litmusRun(t, m, thread, warm, float64(gap), tc.left, tc.right)
 							n++
@@ -185,7 +185,7 @@ func litmusRun(t *testing.T, m *Machine, thread, warm int, gap float64, left, ri
 			w.Load()
 		}
 	}
-	play(t, m,
+	playParts(t, m,
 		part{0, func(a *actor, w *words) {
 			touch(a, 300, &w.x, 1)
 			touch(a, 600, &w.y, 2)

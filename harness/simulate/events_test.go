@@ -21,7 +21,7 @@ func TestAllocations(t *testing.T) {
 	var r simulate.Result
 	n := testing.AllocsPerRun(1, func() {
 		var err error
-		if r, err = simulate.Run(large(t), w, lab.Suite[i].Local); err != nil {
+		if r, err = simulate.Run(largeMachine(t), w, lab.Suite[i].Local); err != nil {
 			t.Fatal(err)
 		}
 	})
@@ -69,7 +69,7 @@ func TestSleepers(t *testing.T) {
 	}
 }
 
-func large(t *testing.T) *simulate.Machine {
+func largeMachine(t *testing.T) *simulate.Machine {
 	m := machine(t)
 	m.Sockets, m.Cores = 4, 16
 	return m
@@ -80,8 +80,8 @@ var oneWaiter = []string{"twa", "anderson", "mcs", "k42", "clh", "hapax", "hemlo
 // TestEvents limits the events per acquisition: a few for each polling waiter, none in a
 // queue.
 func TestEvents(t *testing.T) {
-	m := large(t)
-	locks(t, 64, func(t *testing.T, v *harness.Variant) {
+	m := largeMachine(t)
+	eachLock(t, 64, func(t *testing.T, v *harness.Variant) {
 		w := section(64)
 		r, err := simulate.Run(m, w, v.Local)
 		if err != nil {

@@ -105,7 +105,7 @@ type summary struct {
 	pairs   int
 }
 
-func summarize(all []outcome) (s summary) {
+func summarizeOutcomes(all []outcome) (s summary) {
 	var sum, squares float64
 	for i, o := range all {
 		x := math.Log(o.ratio())
@@ -116,13 +116,13 @@ func summarize(all []outcome) (s summary) {
 	}
 	n := float64(max(1, len(all)))
 	s.bias, s.typical = math.Exp(sum/n), math.Exp(math.Sqrt(squares/n))
-	s.tau, s.pairs = order(all)
+	s.tau, s.pairs = rankAgreement(all)
 	return s
 }
 
-// order compares the order of the locks at the same number of workers and in the same
+// rankAgreement compares the order of the locks at the same number of workers and in the same
 // section: the concordant pairs minus the discordant ones, over all.
-func order(all []outcome) (tau float64, pairs int) {
+func rankAgreement(all []outcome) (tau float64, pairs int) {
 	agree := 0
 	for i, a := range all {
 		for _, b := range all[:i] {
@@ -168,12 +168,12 @@ var fits = []struct {
 	}), []string{"milan-2x48", "milanx-64"}},
 }
 
-// fitted reports whether the numbers are fitted to o.
-func fitted(o outcome) bool {
+// isFitted reports whether the numbers are fitted to o.
+func isFitted(o outcome) bool {
 	return o.section == "0/0" && (o.workers == 8 || o.workers == 16) && !twins[o.lock].loose
 }
 
-func named(t *testing.T, name string) *simulate.Machine {
+func findMachine(t *testing.T, name string) *simulate.Machine {
 	t.Helper()
 	m, err := simulate.Named(name)
 	if err != nil {
@@ -189,14 +189,14 @@ func TestFit(t *testing.T) {
 		t.Skip("make test-all runs it, on amd64: elsewhere the last digits differ")
 	}
 	for _, f := range fits {
-		m := named(t, f.machine)
+		m := findMachine(t, f.machine)
 		s := published[slices.IndexFunc(published, func(s series) bool { return s.machine == f.machine })]
-		least := summarize(s.simulate(t, *m, fitted)).typical
+		least := summarizeOutcomes(s.simulate(t, *m, isFitted)).typical
 		for i, n := range f.numbers {
 			kept := *n.at(m)
 			for _, x := range n.try {
 				*n.at(m) = x
-				if d := summarize(s.simulate(t, *m, fitted)).typical; d < least {
+				if d := summarizeOutcomes(s.simulate(t, *m, isFitted)).typical; d < least {
 					t.Errorf("%s: %s is %v, and with %v the typical error is %.4f in place of %.4f", f.machine, n.name, kept, x, d, least)
 				}
 			}
@@ -205,7 +205,7 @@ func TestFit(t *testing.T) {
 				t.Errorf("%s: %s is %v, which is not within the tried values %v", f.machine, n.name, kept, n.try)
 			}
 			for _, heir := range f.heirs {
-				if x := *n.at(named(t, heir)); i < 2 && x != kept {
+				if x := *n.at(findMachine(t, heir)); i < 2 && x != kept {
 					t.Errorf("%s: %s is %v, and %v on %s", heir, n.name, x, kept, f.machine)
 				}
 			}

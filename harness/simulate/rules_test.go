@@ -9,8 +9,8 @@ import (
 	"locklab/atomics"
 )
 
-// plain has round numbers without jitter: two sockets of two clusters of two cores.
-func plain() *Machine {
+// plainMachine has round numbers without jitter: two sockets of two clusters of two cores.
+func plainMachine() *Machine {
 	return &Machine{
 		Name: "plain", Sockets: 2, Clusters: 2, Cores: 2, SMT: 1,
 		Hit: 1, Store: 1, RMW: 5, Fence: 3, Pause: 10,
@@ -44,7 +44,7 @@ type part struct {
 	play   func(a *actor, w *words)
 }
 
-func play(t *testing.T, m *Machine, parts ...part) map[string]float64 {
+func playParts(t *testing.T, m *Machine, parts ...part) map[string]float64 {
 	t.Helper()
 	s := newSim(m, 1)
 	s.check = newProtocol(s)
@@ -369,11 +369,11 @@ var scenarios = []struct {
 func TestRules(t *testing.T) {
 	for _, sc := range scenarios {
 		t.Run(sc.name, func(t *testing.T) {
-			m := plain()
+			m := plainMachine()
 			if sc.tune != nil {
 				sc.tune(m)
 			}
-			if got := play(t, m, sc.parts...); !maps.Equal(got, sc.want) {
+			if got := playParts(t, m, sc.parts...); !maps.Equal(got, sc.want) {
 				t.Errorf("times %v, want %v", got, sc.want)
 			}
 		})

@@ -32,7 +32,7 @@ func machine(t testing.TB) *simulate.Machine {
 	}
 }
 
-func locks(t *testing.T, workers int, f func(t *testing.T, v *harness.Variant)) {
+func eachLock(t *testing.T, workers int, f func(t *testing.T, v *harness.Variant)) {
 	t.Helper()
 	n := 0
 	for _, v := range lab.Suite {
@@ -52,7 +52,7 @@ func TestRepeats(t *testing.T) {
 	m := machine(t)
 	var litter [][]byte
 	for _, workers := range []int{2, 8} {
-		locks(t, workers, func(t *testing.T, v *harness.Variant) {
+		eachLock(t, workers, func(t *testing.T, v *harness.Variant) {
 			w := section(workers)
 			a, err := simulate.Run(m, w, v.Local)
 			if err != nil {
@@ -86,10 +86,10 @@ func TestDozing(t *testing.T) {
 	}
 	for _, workers := range counts {
 		var dozing, exact int64
-		locks(t, workers, func(t *testing.T, v *harness.Variant) {
+		eachLock(t, workers, func(t *testing.T, v *harness.Variant) {
 			for _, seeds := range []int{2, 20} {
-				a, steps := mean(t, m, v, workers, seeds, false)
-				b, all := mean(t, m, v, workers, seeds, true)
+				a, steps := meanTime(t, m, v, workers, seeds, false)
+				b, all := meanTime(t, m, v, workers, seeds, true)
 				dozing, exact = dozing+steps, exact+all
 				if d := math.Abs(a/b - 1); d <= 0.01 {
 					break
@@ -105,7 +105,7 @@ func TestDozing(t *testing.T) {
 	}
 }
 
-func mean(t *testing.T, m *simulate.Machine, v *harness.Variant, workers, seeds int, exact bool) (ns float64, steps int64) {
+func meanTime(t *testing.T, m *simulate.Machine, v *harness.Variant, workers, seeds int, exact bool) (ns float64, steps int64) {
 	w := section(workers)
 	w.Turns, w.Exact = 1500, exact
 	for range seeds {
@@ -122,7 +122,7 @@ func mean(t *testing.T, m *simulate.Machine, v *harness.Variant, workers, seeds 
 
 func TestInvariants(t *testing.T) {
 	m := machine(t)
-	locks(t, 12, func(t *testing.T, v *harness.Variant) {
+	eachLock(t, 12, func(t *testing.T, v *harness.Variant) {
 		w := section(12)
 		for _, w.Spread = range []bool{false, true} {
 			if _, err := simulate.RunChecked(m, w, v.Local); err != nil {

@@ -28,18 +28,18 @@ func TestTable(t *testing.T) {
 	var records []simulate.ValidationRecord
 	table := "| machine | its numbers | workers | points | typical | bias | worst | order |\n|---|---|---|---|---|---|---|---|\n"
 	for _, s := range published {
-		m := named(t, s.machine)
+		m := findMachine(t, s.machine)
 		if testing.Short() && s.file == "lockhammer.csv" { // many workers: make test-all simulates them
 			continue
 		}
 		all := slices.DeleteFunc(s.simulate(t, *m, nil), func(o outcome) bool { return twins[o.lock].loose })
-		sum, r := summarize(all), record(s.machine, "", all)
+		sum, r := summarizeOutcomes(all), validationRecord(s.machine, "", all)
 		table += fmt.Sprintf("| %s | %s | %d–%d | %d | %.2f | %.2f | %.2f (%s, %d) | %.2f of %d pairs |\n", s.machine, m.Evidence, r.From, r.To,
 			r.Points, r.Typical, sum.bias, sum.worst.ratio(), sum.worst.lock, sum.worst.workers, sum.tau, sum.pairs)
 		records = append(records, r)
 		for _, lock := range []string{"tas-xchg", "ttas", "ticket"} {
 			if like := slices.DeleteFunc(slices.Clone(all), func(o outcome) bool { return twins[o.lock].like != lock }); len(like) > 0 {
-				records = append(records, record(s.machine, lock, like))
+				records = append(records, validationRecord(s.machine, lock, like))
 			}
 		}
 	}
@@ -63,14 +63,14 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func record(machine, lock string, all []outcome) simulate.ValidationRecord {
+func validationRecord(machine, lock string, all []outcome) simulate.ValidationRecord {
 	round := func(x float64) float64 { return math.Round(100*x) / 100 }
 	r := simulate.ValidationRecord{Machine: machine, Lock: lock, Points: len(all), From: math.MaxInt, Least: math.Inf(1)}
 	for _, o := range all {
 		r.From, r.To = min(r.From, o.workers), max(r.To, o.workers)
 		r.Least, r.Most = min(r.Least, round(o.ratio())), max(r.Most, round(o.ratio()))
 	}
-	r.Typical = round(summarize(all).typical)
+	r.Typical = round(summarizeOutcomes(all).typical)
 	return r
 }
 
@@ -125,7 +125,7 @@ func TestEvidence(t *testing.T) {
 }
 
 func TestSummarize(t *testing.T) {
-	s := summarize([]outcome{{lock: "a", ns: 100, model: 200}, {lock: "b", ns: 200, model: 100}, {lock: "c", ns: 205, model: 50}, {lock: "d", ns: 400, model: 400}})
+	s := summarizeOutcomes([]outcome{{lock: "a", ns: 100, model: 200}, {lock: "b", ns: 200, model: 100}, {lock: "c", ns: 205, model: 50}, {lock: "d", ns: 400, model: 400}})
 	// The logarithms are ln 2, -ln 2, -ln 4.1, 0. b and c are no pair. a and b, a and
 	// c are the wrong way round, d is last in both.
 	if got := fmt.Sprintf("%.3f %.3f %s %.1f of %d", s.typical, s.bias, s.worst.lock, s.tau, s.pairs); got != "2.361 0.703 c 0.2 of 5" {
@@ -135,7 +135,7 @@ func TestSummarize(t *testing.T) {
 
 // TestLabLocks compares locks of the lab with their twins: conclusions need similar behaviour.
 func TestLabLocks(t *testing.T) {
-	m, counts := named(t, "broadwell-2x22"), []int{8, 24, 64}
+	m, counts := findMachine(t, "broadwell-2x22"), []int{8, 24, 64}
 	if testing.Short() {
 		counts = counts[:1] // make test-all runs the rest
 	}

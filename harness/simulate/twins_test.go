@@ -25,26 +25,26 @@ type twin struct {
 // twins are the locks of lockhammer and of lockbench, by their name in the published data.
 var twins = map[string]twin{
 	// An exchange again and again, without a spin hint.
-	"swap_mutex": {like: "tas-xchg", local: alone(func() sync.Locker { return new(swapLock) })},
+	"swap_mutex": {like: "tas-xchg", local: withLock(func() sync.Locker { return new(swapLock) })},
 	// Both numbers are in one line.
-	"ticket_spinlock": {like: "ticket", local: alone(func() sync.Locker { return newTicket(false) })},
+	"ticket_spinlock": {like: "ticket", local: withLock(func() sync.Locker { return newTicket(false) })},
 	// The queued spin lock of Linux without its pending bit.
 	"queued_spinlock": {local: func(s harness.Setup) harness.Local { return queueLock{nodes(s.Workers)} }, overlaps: true},
 	// A counter: one addition to come, one to go.
-	"incdec_refcount": {local: alone(func() sync.Locker { return new(counter) }), overlaps: true},
+	"incdec_refcount": {local: withLock(func() sync.Locker { return new(counter) }), overlaps: true},
 	// The optimistic spin queue of Linux as a plain queue lock. Its waiters also ask whether they are to sleep.
 	"osq_lock": {local: func(s harness.Setup) harness.Local { return plainQueue{nodes(s.Workers)} }, loose: true},
 	// An exchange, a spin hint, and again.
-	"tas": {like: "tas-xchg", local: alone(func() sync.Locker { return &swapLock{hints: 1} })},
+	"tas": {like: "tas-xchg", local: withLock(func() sync.Locker { return &swapLock{hints: 1} })},
 	// Loads until it is free, then an exchange.
-	"ttas": {like: "ttas", local: alone(func() sync.Locker { return new(loadsFirst) })},
+	"ttas": {like: "ttas", local: withLock(func() sync.Locker { return new(loadsFirst) })},
 	// A compare-and-swap, then loads until it is free.
-	"cas": {like: "ttas", local: alone(func() sync.Locker { return new(casFirst) })},
+	"cas": {like: "ttas", local: withLock(func() sync.Locker { return new(casFirst) })},
 	// Its two numbers are in two lines.
-	"ticket": {like: "ticket", local: alone(func() sync.Locker { return newTicket(true) })},
+	"ticket": {like: "ticket", local: withLock(func() sync.Locker { return newTicket(true) })},
 }
 
-func alone(lock func() sync.Locker) func(harness.Setup) harness.Local {
+func withLock(lock func() sync.Locker) func(harness.Setup) harness.Local {
 	return func(harness.Setup) harness.Local { return harness.Shared(lock()) }
 }
 

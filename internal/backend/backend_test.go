@@ -26,11 +26,11 @@ func requireNoError(t testing.TB, err error) {
 	}
 }
 
-// need skips or fails the test unless servers of the kind can be started.
-func need(tb testing.TB, kind string) {
+// needServers skips or fails the test unless servers of the kind can be started.
+func needServers(tb testing.TB, kind string) {
 	tb.Helper()
 	sys := host()
-	sys.getenv = env() // without the user's servers
+	sys.getenv = fixedEnv() // without the user's servers
 	if err := available(sys, kind); err != nil {
 		if Required(kind) {
 			tb.Fatalf("required: %v", err)
@@ -39,8 +39,8 @@ func need(tb testing.TB, kind string) {
 	}
 }
 
-// env returns a getenv with the given names and values only, and PATH and the like.
-func env(pairs ...string) func(string) string {
+// fixedEnv returns a getenv with the given names and values only, and PATH and the like.
+func fixedEnv(pairs ...string) func(string) string {
 	return func(name string) string {
 		for i := 0; i < len(pairs); i += 2 {
 			if pairs[i] == name {
@@ -54,16 +54,16 @@ func env(pairs ...string) func(string) string {
 	}
 }
 
-func lab(tb testing.TB, pairs ...string) system {
+func labSystem(tb testing.TB, pairs ...string) system {
 	sys := host()
-	sys.getenv = env(pairs...)
+	sys.getenv = fixedEnv(pairs...)
 	sys.temp = tb.TempDir()
 	return sys
 }
 
 func mustStart(tb testing.TB, sys system, kind string) *Server {
 	tb.Helper()
-	need(tb, kind)
+	needServers(tb, kind)
 	s, err := startSetup(context.Background(), sys, kind, Setup{})
 	return stopAtEnd(tb, s, err)
 }
@@ -76,7 +76,7 @@ func stopAtEnd(tb testing.TB, s *Server, err error) *Server {
 	return s
 }
 
-func answers(kind, addr string) error {
+func checkAnswers(kind, addr string) error {
 	k, err := lookup(kind)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func wantEmpty(tb testing.TB, dir string) {
 func TestStartStop(t *testing.T) {
 	for _, k := range Kinds {
 		t.Run(k.Name, func(t *testing.T) {
-			sys := lab(t)
+			sys := labSystem(t)
 			begin := time.Now()
 			s := mustStart(t, sys, k.Name)
 			t.Logf("%s %s: ready after %v", k.Name, s.Version(), time.Since(begin))
@@ -119,11 +119,11 @@ func TestStartStop(t *testing.T) {
 			if s.Endpoint().Addrs[0][0] != addr {
 				t.Error("a caller can change the endpoint")
 			}
-			requireNoError(t, answers(k.Name, addr))
+			requireNoError(t, checkAnswers(k.Name, addr))
 			for range 2 {
 				requireNoError(t, s.Stop())
 			}
-			if err := answers(k.Name, addr); err == nil {
+			if err := checkAnswers(k.Name, addr); err == nil {
 				t.Error("answers after Stop")
 			}
 			if err := unix.Kill(s.PID(0), 0); err != unix.ESRCH {
@@ -178,7 +178,7 @@ func TestNothingInstalled(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			sys := system{env(append(test.env, "ZOOKEEPER_HOME", "", "JAVA_HOME", "")...), test.look, nothing, freePorts, t.TempDir()}
+			sys := system{fixedEnv(append(test.env, "ZOOKEEPER_HOME", "", "JAVA_HOME", "")...), test.look, nothing, freePorts, t.TempDir()}
 			_, startErr := startSetup(t.Context(), sys, test.kind, Setup{})
 			for _, err := range []error{available(sys, test.kind), startErr} {
 				if !errors.Is(err, harness.ErrUnavailable) {
@@ -198,11 +198,11 @@ func TestNothingInstalled(t *testing.T) {
 }
 
 func TestAvailableReadsTheAddress(t *testing.T) {
-	requireNoError(t, available(lab(t, "LOCKLAB_REDIS", "host:1"), harness.KindRedis))
+	requireNoError(t, available(labSystem(t, "LOCKLAB_REDIS", "host:1"), harness.KindRedis))
 	if err := Available("etcd"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "redis, zookeeper") {
 		t.Errorf("an unknown kind: %v", err)
 	}
-	if err := available(lab(t, "LOCKLAB_ZOOKEEPER", "host"), harness.KindZooKeeper); !errors.Is(err, harness.ErrUsage) {
+	if err := available(labSystem(t, "LOCKLAB_ZOOKEEPER", "host"), harness.KindZooKeeper); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("error is %v, want ErrUsage", err)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // startClocked starts servers whose clocks can be set.
 func startClocked(t *testing.T, sys system, o RedisOptions) *Server {
 	t.Helper()
-	need(t, harness.KindRedis)
+	needServers(t, harness.KindRedis)
 	o.Clock = true
 	s, err := startRedisOf(t.Context(), sys, o)
 	needClock(t, err)
@@ -48,7 +48,7 @@ func aheadOf(t *testing.T, s *Server, i int) (from, to time.Duration) {
 
 // TestSetClock steps a server's clock forward and back, by more and less than a second.
 func TestSetClock(t *testing.T) {
-	sys := lab(t)
+	sys := labSystem(t)
 	s := startClocked(t, sys, RedisOptions{Replicas: 1, Persistence: EverySecond})
 	wantReply(t, s, 0, "OK", "SET", "long", "x", "PX", "3600000")
 	wantReply(t, s, 0, "OK", "SET", "kept", "x")
@@ -75,14 +75,14 @@ func TestSetClock(t *testing.T) {
 		t.Errorf("setClock of a process that does not read it = %v, want errClock", err)
 	}
 	set(61 * time.Minute)
-	if reply, err := ask(s, 0, 10*time.Second, "GET", "long"); err == nil {
+	if reply, err := askServer(s, 0, 10*time.Second, "GET", "long"); err == nil {
 		t.Errorf("a key whose time is over by the clock is %q", reply)
 	}
 	wantReply(t, s, 0, "keys=1", "INFO", "keyspace") // the other one
 	if from, to := aheadOf(t, s, 1); from > 0 || to < 0 {
 		t.Errorf("the clock of the other server is ahead by %v to %v", from, to)
 	}
-	if s.PID(0) != pid || !alive(pid) {
+	if s.PID(0) != pid || !processAlive(pid) {
 		t.Error("the server has crashed")
 	}
 	// A restart is in the same time.
@@ -98,14 +98,14 @@ func TestSetClock(t *testing.T) {
 
 // TestNoCompiler: the error names the missing compiler, and no files remain.
 func TestNoCompiler(t *testing.T) {
-	need(t, harness.KindRedis)
+	needServers(t, harness.KindRedis)
 	for name, want := range map[string]string{
 		"/nonexistent/cc": "install gcc or clang",
 		"false":           "false does not build",
 	} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			t.Setenv("CC", name)
-			sys := lab(t)
+			sys := labSystem(t)
 			_, err := startRedisOf(t.Context(), sys, RedisOptions{Clock: true})
 			if !errors.Is(err, harness.ErrUnavailable) || !strings.Contains(err.Error(), want) {
 				t.Errorf("error is %v, want ErrUnavailable with %q", err, want)

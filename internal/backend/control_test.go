@@ -20,12 +20,12 @@ import (
 // mustStartRedisOf starts Redis servers that end with the test.
 func mustStartRedisOf(t *testing.T, sys system, o RedisOptions) *Server {
 	t.Helper()
-	need(t, harness.KindRedis)
+	needServers(t, harness.KindRedis)
 	s, err := startRedisOf(t.Context(), sys, o)
 	return stopAtEnd(t, s, err)
 }
 
-func ask(s *Server, i int, limit time.Duration, args ...any) (string, error) {
+func askServer(s *Server, i int, limit time.Duration, args ...any) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	return runCommand(ctx, s.servers[i].member, args...)
@@ -33,7 +33,7 @@ func ask(s *Server, i int, limit time.Duration, args ...any) (string, error) {
 
 func wantReply(t *testing.T, s *Server, i int, want string, args ...any) {
 	t.Helper()
-	if reply, err := ask(s, i, 10*time.Second, args...); err != nil || !strings.Contains(reply, want) {
+	if reply, err := askServer(s, i, 10*time.Second, args...); err != nil || !strings.Contains(reply, want) {
 		t.Errorf("server %d says to %v: %q, %v; want %q in it", i, args, reply, err, want)
 	}
 }
@@ -41,14 +41,14 @@ func wantReply(t *testing.T, s *Server, i int, want string, args ...any) {
 // TestRedisOf: the first server is the primary of the others, which are in sync.
 func TestRedisOf(t *testing.T) {
 	begin := time.Now()
-	sys := lab(t, "LOCKLAB_REDIS", "127.0.0.1:1") // not the user's
+	sys := labSystem(t, "LOCKLAB_REDIS", "127.0.0.1:1") // not the user's
 	s := mustStartRedisOf(t, sys, RedisOptions{Replicas: 2, Args: []string{"--maxclients", "123"}})
 	t.Logf("ready after %v", time.Since(begin))
 	at := s.Endpoint()
 	if len(at.Addrs) != 1 || len(at.Addrs[0]) != 3 || len(s.PIDs()) != 3 || !s.Owned() {
 		t.Fatalf("addresses %v, processes %v: want three in one list", at.Addrs, s.PIDs())
 	}
-	info, err := ask(s, 0, 10*time.Second, "INFO", "replication")
+	info, err := askServer(s, 0, 10*time.Second, "INFO", "replication")
 	if err != nil || !strings.Contains(info, "role:master") || strings.Count(info, "state=online") != 2 {
 		t.Errorf("the primary says %q, %v: want two replicas online", info, err)
 	}
@@ -81,19 +81,19 @@ func TestRestart(t *testing.T) {
 	for _, p := range []Persistence{None, EverySecond, Always} {
 		t.Run(cmp.Or(string(p), "none"), func(t *testing.T) {
 			t.Parallel()
-			s := mustStartRedisOf(t, lab(t), RedisOptions{Persistence: p})
+			s := mustStartRedisOf(t, labSystem(t), RedisOptions{Persistence: p})
 			wantReply(t, s, 0, "OK", "SET", "key", "value")
 			for range 2 { // once from a running server, once from a dead one
 				old := s.PID(0)
 				requireNoError(t, s.Restart(t.Context(), 0))
-				if !gone(old) {
+				if !processGone(old) {
 					t.Errorf("process %d is still there", old)
 				}
-				if pid := s.PID(0); pid == old || pid != s.PIDs()[0] || !alive(pid) {
+				if pid := s.PID(0); pid == old || pid != s.PIDs()[0] || !processAlive(pid) {
 					t.Errorf("the process is %d, and was %d", pid, old)
 				}
 				wantReply(t, s, 0, fmt.Sprintf("process_id:%d\r", s.PID(0)), "INFO", "server")
-				keys, err := ask(s, 0, 10*time.Second, "INFO", "keyspace")
+				keys, err := askServer(s, 0, 10*time.Second, "INFO", "keyspace")
 				if kept := strings.Contains(keys, "keys=1"); err != nil || kept != (p != None) {
 					t.Errorf("after a restart: %q, %v", keys, err)
 				}
@@ -105,8 +105,8 @@ func TestRestart(t *testing.T) {
 
 // TestHurtRefused: only existing servers of the lab can be disturbed.
 func TestHurtRefused(t *testing.T) {
-	s := mustStartRedisOf(t, lab(t), RedisOptions{})
-	user, err := startSetup(t.Context(), lab(t, "LOCKLAB_REDIS", s.Endpoint().Addrs[0][0]), harness.KindRedis, Setup{})
+	s := mustStartRedisOf(t, labSystem(t), RedisOptions{})
+	user, err := startSetup(t.Context(), labSystem(t, "LOCKLAB_REDIS", s.Endpoint().Addrs[0][0]), harness.KindRedis, Setup{})
 	requireNoError(t, err)
 	if user.PIDs() != nil || user.PID(0) != 0 || s.PID(1) != 0 {
 		t.Errorf("processes %v and %d, want none of the user's", user.PIDs(), s.PID(1))
@@ -139,7 +139,7 @@ func TestHurtRefused(t *testing.T) {
 	if _, err := s.Leader(t.Context()); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("Leader of Redis = %v", err)
 	}
-	if _, err := startRedisOf(t.Context(), lab(t), RedisOptions{Replicas: -1}); !errors.Is(err, harness.ErrUsage) {
+	if _, err := startRedisOf(t.Context(), labSystem(t), RedisOptions{Replicas: -1}); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("-1 replicas: %v, want ErrUsage", err)
 	}
 	wantReply(t, s, 0, "PONG", "PING")
@@ -151,7 +151,7 @@ func TestHurtRefused(t *testing.T) {
 
 // TestRestartFails: a server whose port is taken is an error, and leaves nothing running.
 func TestRestartFails(t *testing.T) {
-	sys := lab(t)
+	sys := labSystem(t)
 	s := mustStartRedisOf(t, sys, RedisOptions{})
 	requireNoError(t, s.Kill(0))
 	l, err := net.Listen("tcp", s.Endpoint().Addrs[0][0])
@@ -162,7 +162,7 @@ func TestRestartFails(t *testing.T) {
 	if err := s.Restart(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Restart = %v, want the end of ctx", err)
 	}
-	if !gone(s.PID(0)) {
+	if !processGone(s.PID(0)) {
 		t.Error("a server runs that did not start")
 	}
 	restarted := make(chan error)
@@ -178,7 +178,7 @@ func TestRestartFails(t *testing.T) {
 			t.Errorf("Restart = %v, want the end of ctx", err)
 		}
 	}
-	if !gone(s.PID(0)) {
+	if !processGone(s.PID(0)) {
 		t.Error("a server runs that nothing waits for")
 	}
 	requireNoError(t, s.Restart(t.Context(), 0))
@@ -187,7 +187,7 @@ func TestRestartFails(t *testing.T) {
 // TestHurtTogether hurts servers from all sides at once, and stops them in the middle. Nothing is
 // left.
 func TestHurtTogether(t *testing.T) {
-	sys, before := lab(t), openFiles(t)
+	sys, before := labSystem(t), openFiles(t)
 	s := mustStartRedisOf(t, sys, RedisOptions{Replicas: 1})
 	var all sync.WaitGroup
 	stopped := make(chan struct{})
@@ -224,7 +224,7 @@ func TestHurtTogether(t *testing.T) {
 	requireNoError(t, s.Stop())
 	wantEmpty(t, sys.temp)
 	for _, pid := range s.PIDs() {
-		if !gone(pid) {
+		if !processGone(pid) {
 			t.Errorf("process %d is still there", pid)
 		}
 	}
@@ -233,7 +233,7 @@ func TestHurtTogether(t *testing.T) {
 	all.Wait()
 	wantEmpty(t, sys.temp)
 	for pid := range pids {
-		if !gone(pid) {
+		if !processGone(pid) {
 			t.Errorf("process %d is still there", pid)
 		}
 	}
@@ -257,7 +257,7 @@ func openFiles(t *testing.T) int {
 
 // TestSignal: signals reach the server that is meant, and no process when it is gone.
 func TestSignal(t *testing.T) {
-	s := mustStartRedisOf(t, lab(t), RedisOptions{Replicas: 1})
+	s := mustStartRedisOf(t, labSystem(t), RedisOptions{Replicas: 1})
 	for range 20 { // all threads have stopped on return
 		if stopped(s.PID(1)) && runtime.GOOS == "linux" {
 			t.Fatal("a server that runs counts as stopped")
@@ -271,13 +271,13 @@ func TestSignal(t *testing.T) {
 	}
 	requireNoError(t, s.Signal(1, syscall.SIGSTOP))
 	wantReply(t, s, 0, "PONG", "PING")
-	if reply, err := ask(s, 1, 100*time.Millisecond, "PING"); err == nil {
+	if reply, err := askServer(s, 1, 100*time.Millisecond, "PING"); err == nil {
 		t.Errorf("a server that is stopped answers %q", reply)
 	}
 	requireNoError(t, s.Signal(1, syscall.SIGCONT))
 	wantReply(t, s, 1, "PONG", "PING")
 	requireNoError(t, s.Signal(1, syscall.SIGKILL))
-	if !gone(s.PID(1)) {
+	if !processGone(s.PID(1)) {
 		t.Fatal("the server does not die")
 	}
 	for range 2 {
@@ -292,7 +292,7 @@ func TestSignal(t *testing.T) {
 	}
 	requireNoError(t, s.Signal(0, syscall.SIGSTOP))
 	begin := time.Now()
-	if err := s.Kill(0); err != nil || alive(s.PID(0)) {
+	if err := s.Kill(0); err != nil || processAlive(s.PID(0)) {
 		t.Errorf("Kill of a server that is stopped = %v after %v", err, time.Since(begin))
 	}
 }
@@ -302,8 +302,8 @@ func TestLayouts(t *testing.T) {
 	for _, l := range []*Layout{Sentinel, Cluster} {
 		t.Run(l.Name, func(t *testing.T) {
 			t.Parallel()
-			need(t, harness.KindRedis)
-			sys := lab(t)
+			needServers(t, harness.KindRedis)
+			sys := labSystem(t)
 			begin := time.Now()
 			s, err := startSetup(t.Context(), sys, harness.KindRedis, Setup{Layout: l})
 			requireNoError(t, err)
@@ -313,11 +313,11 @@ func TestLayouts(t *testing.T) {
 				t.Errorf("addresses %v, sentinels %v, processes %v: want %d in one list", at.Addrs, s.Sentinels(), s.PIDs(), l.servers)
 			}
 			for _, addr := range at.Addrs[0] {
-				requireNoError(t, answers(at.Kind, addr))
+				requireNoError(t, checkAnswers(at.Kind, addr))
 			}
 			requireNoError(t, s.Stop())
 			for _, addr := range at.Addrs[0] {
-				if err := answers(at.Kind, addr); err == nil {
+				if err := checkAnswers(at.Kind, addr); err == nil {
 					t.Errorf("%s answers after Stop", addr)
 				}
 			}

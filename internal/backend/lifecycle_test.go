@@ -31,7 +31,7 @@ const (
 
 func TestMain(m *testing.M) {
 	if kind := os.Getenv(ownerKind); kind != "" {
-		if err := own(kind, os.Getenv(ownerWay)); err != nil {
+		if err := ownServer(kind, os.Getenv(ownerWay)); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
@@ -60,8 +60,8 @@ func startOwned(kind string) (*Server, error) {
 	return s, err
 }
 
-// own starts a server, prints its process ids and ends in the way named.
-func own(kind, way string) error {
+// ownServer starts a server, prints its process ids and ends in the way named.
+func ownServer(kind, way string) error {
 	ctx, cancel := signal.NotifyContext(context.Background(), unix.SIGINT)
 	if way == "unhandled" {
 		cancel() // SIGINT ends the process at once
@@ -87,7 +87,7 @@ func own(kind, way string) error {
 	case "handled":
 		<-ctx.Done()
 		time.Sleep(50 * time.Millisecond) // for the signal to do its harm
-		if !alive(pid) {
+		if !processAlive(pid) {
 			return errors.New("the signal ended the server before its owner did")
 		}
 	case "crashed":
@@ -128,7 +128,7 @@ func TestOwnerEnds(t *testing.T) {
 				if kind == hurtKind {
 					real = harness.KindRedis
 				}
-				need(t, real)
+				needServers(t, real)
 				temp := t.TempDir()
 				owner, pids, stderr := startOwner(t, kind, way.name, temp)
 				if way.signal != 0 {
@@ -138,13 +138,13 @@ func TestOwnerEnds(t *testing.T) {
 					t.Errorf("the owner ended with %v, and said %q", err, stderr)
 				}
 				for _, pid := range pids {
-					if !gone(pid) {
+					if !processGone(pid) {
 						t.Errorf("server %d is still there", pid)
 						unix.Kill(pid, unix.SIGKILL)
 					}
 				}
 				if !way.orderly {
-					sys := lab(t)
+					sys := labSystem(t)
 					sys.temp = temp
 					requireNoError(t, mustStart(t, sys, real).Stop())
 				}
@@ -177,8 +177,8 @@ func startOwner(t *testing.T, kind, way, temp string) (cmd *exec.Cmd, pids []int
 	return cmd, pids, stderr
 }
 
-func gone(pid int) bool {
-	for deadline := time.Now().Add(10 * time.Second); alive(pid); time.Sleep(time.Millisecond) {
+func processGone(pid int) bool {
+	for deadline := time.Now().Add(10 * time.Second); processAlive(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			return false
 		}
@@ -186,8 +186,8 @@ func gone(pid int) bool {
 	return true
 }
 
-// alive reports whether the process exists and is no zombie.
-func alive(pid int) bool {
+// processAlive reports whether the process exists and is no zombie.
+func processAlive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err == nil {
 		_, after, _ := bytes.Cut(stat, []byte(") "))
@@ -196,11 +196,11 @@ func alive(pid int) bool {
 	return unix.Kill(pid, 0) == nil
 }
 
-func script(t *testing.T, text string) system {
+func scriptSystem(t *testing.T, text string) system {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "redis-server")
 	requireNoError(t, os.WriteFile(path, []byte(text), 0o700))
-	sys := lab(t)
+	sys := labSystem(t)
 	sys.lookPath = func(string) (string, error) { return path, nil }
 	return sys
 }
@@ -214,7 +214,7 @@ func TestStartFails(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			sys := script(t, test.text)
+			sys := scriptSystem(t, test.text)
 			_, err := startSetup(t.Context(), sys, harness.KindRedis, Setup{})
 			if err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "redis-server") {
 				t.Errorf("error is %v, want %q", err, test.want)
@@ -229,7 +229,7 @@ func TestStartFails(t *testing.T) {
 
 func TestStartCancelled(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
-	sys := script(t, "#!/bin/sh\necho $$ >"+pidFile+".new && mv "+pidFile+".new "+pidFile+"\nwhile :; do sleep 1; done\n")
+	sys := scriptSystem(t, "#!/bin/sh\necho $$ >"+pidFile+".new && mv "+pidFile+".new "+pidFile+"\nwhile :; do sleep 1; done\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
@@ -248,7 +248,7 @@ func TestStartCancelled(t *testing.T) {
 	requireNoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
 	requireNoError(t, err)
-	if !gone(pid) {
+	if !processGone(pid) {
 		t.Errorf("process %d is still there", pid)
 	}
 	wantEmpty(t, sys.temp)
@@ -257,10 +257,10 @@ func TestStartCancelled(t *testing.T) {
 // The port is taken by a server of the same kind, which could answer in place of ours, or none.
 func TestPortTaken(t *testing.T) {
 	for _, k := range Kinds {
-		other := mustStart(t, lab(t), k.Name).Endpoint().Addrs[0][0]
+		other := mustStart(t, labSystem(t), k.Name).Endpoint().Addrs[0][0]
 		for name, taken := range map[string]string{"same": other, "deaf": deafAddr(t, "")} {
 			t.Run(k.Name+"/"+name, func(t *testing.T) {
-				sys := lab(t)
+				sys := labSystem(t)
 				calls := 0
 				sys.ports = func(n int) ([]int, error) {
 					if calls++; calls > 2 {

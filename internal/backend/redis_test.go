@@ -129,8 +129,8 @@ func TestRedisAnswer(t *testing.T) {
 }
 
 func TestUserRedisWithPassword(t *testing.T) {
-	need(t, harness.KindRedis)
-	sys := lab(t)
+	needServers(t, harness.KindRedis)
+	sys := labSystem(t)
 	k := redis
 	k.command = func(p program, m member, _ []member) (*exec.Cmd, error) {
 		return redisWith(p, m, "--requirepass", "s3cret", "--user", "lab", "on", ">other", "~locklab:*", "+ping"), nil
@@ -147,7 +147,7 @@ func TestUserRedisWithPassword(t *testing.T) {
 		"redis://:wr0ng@" + addr:         "WRONGPASS",
 		addr:                             "NOAUTH",
 	} {
-		s, err := startSetup(t.Context(), lab(t, "LOCKLAB_REDIS", url), harness.KindRedis, Setup{})
+		s, err := startSetup(t.Context(), labSystem(t, "LOCKLAB_REDIS", url), harness.KindRedis, Setup{})
 		if want == "" {
 			if err != nil {
 				t.Errorf("%s: %v", url, err)
@@ -165,18 +165,18 @@ func TestUserRedisWithPassword(t *testing.T) {
 }
 
 func TestUserRedisWithTLS(t *testing.T) {
-	need(t, harness.KindRedis)
-	own, err := startSetup(t.Context(), lab(t), harness.KindRedis, Setup{TLS: true})
+	needServers(t, harness.KindRedis)
+	own, err := startSetup(t.Context(), labSystem(t), harness.KindRedis, Setup{TLS: true})
 	if errors.Is(err, harness.ErrUnavailable) && !Required(harness.KindRedis) { // built without TLS
 		t.Skip(err)
 	}
 	addr := stopAtEnd(t, own, err).Endpoint().Addrs[0][0]
 	// The machine does not trust the certificate, so a client that checks it fails.
-	_, err = startSetup(t.Context(), lab(t, "LOCKLAB_REDIS", "rediss://"+addr), harness.KindRedis, Setup{})
+	_, err = startSetup(t.Context(), labSystem(t, "LOCKLAB_REDIS", "rediss://"+addr), harness.KindRedis, Setup{})
 	if _, ok := errors.AsType[*tls.CertificateVerificationError](err); !ok || !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("error is %v, want a refused certificate", err)
 	}
-	if _, err := startSetup(t.Context(), lab(t, "LOCKLAB_REDIS", addr), harness.KindRedis, Setup{}); !errors.Is(err, harness.ErrUsage) {
+	if _, err := startSetup(t.Context(), labSystem(t, "LOCKLAB_REDIS", addr), harness.KindRedis, Setup{}); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("plain TCP: error is %v", err)
 	}
 }

@@ -36,8 +36,8 @@ func TestSetup(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			t.Parallel()
-			need(t, harness.KindRedis)
-			sys := lab(t)
+			needServers(t, harness.KindRedis)
+			sys := labSystem(t)
 			s, err := startSetup(t.Context(), sys, harness.KindRedis, test.s)
 			if errors.Is(err, harness.ErrUnavailable) && !Required(harness.KindRedis) { // built without TLS
 				t.Skip(err)
@@ -123,11 +123,11 @@ func configOf(t *testing.T, m member, name string) string {
 
 // TestSetupOfZooKeeper: a durable ensemble is one, and forces its log to disk.
 func TestSetupOfZooKeeper(t *testing.T) {
-	need(t, harness.KindZooKeeper)
+	needServers(t, harness.KindZooKeeper)
 	if runtime.GOOS != "linux" {
 		t.Skip("the arguments of a process are read from /proc")
 	}
-	sys := lab(t)
+	sys := labSystem(t)
 	for _, setup := range []Setup{{Servers: 3, Durable: true, TLS: true}, {}} {
 		s, err := startSetup(t.Context(), sys, harness.KindZooKeeper, setup)
 		requireNoError(t, err)
@@ -178,7 +178,7 @@ func TestSetupRefuses(t *testing.T) {
 		if test.env != "" {
 			pairs = []string{test.env, "127.0.0.1:1"}
 		}
-		s, err := startSetup(t.Context(), lab(t, pairs...), test.kind, test.s)
+		s, err := startSetup(t.Context(), labSystem(t, pairs...), test.kind, test.s)
 		if !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%s %+v: %v, want ErrUsage with %q", test.kind, test.s, err, test.want)
 		}

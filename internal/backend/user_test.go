@@ -15,9 +15,9 @@ import (
 func TestUserServer(t *testing.T) {
 	for _, k := range Kinds {
 		t.Run(k.Name, func(t *testing.T) {
-			own := mustStart(t, lab(t), k.Name)
+			own := mustStart(t, labSystem(t), k.Name)
 			addr := own.Endpoint().Addrs[0][0]
-			sys := lab(t, k.Env, addr)
+			sys := labSystem(t, k.Env, addr)
 			s, err := startSetup(t.Context(), sys, k.Name, Setup{})
 			requireNoError(t, err)
 			if s.Owned() {
@@ -30,7 +30,7 @@ func TestUserServer(t *testing.T) {
 				t.Errorf("addresses are %v, want %s", got, addr)
 			}
 			requireNoError(t, s.Stop())
-			if err := answers(k.Name, addr); err != nil {
+			if err := checkAnswers(k.Name, addr); err != nil {
 				t.Errorf("Stop touched the user's server: %v", err)
 			}
 			wantEmpty(t, sys.temp)
@@ -50,9 +50,9 @@ func TestUserServer(t *testing.T) {
 func TestUserServersPartlyDown(t *testing.T) {
 	for kind, want := range map[string]error{harness.KindZooKeeper: nil, harness.KindRedis: harness.ErrUsage} {
 		t.Run(kind, func(t *testing.T) {
-			up := mustStart(t, lab(t), kind).Endpoint().Addrs[0][0]
+			up := mustStart(t, labSystem(t), kind).Endpoint().Addrs[0][0]
 			k, _ := lookup(kind)
-			_, err := startSetup(t.Context(), lab(t, k.Env, deadAddr(t)+","+up), kind, Setup{})
+			_, err := startSetup(t.Context(), labSystem(t, k.Env, deadAddr(t)+","+up), kind, Setup{})
 			if !errors.Is(err, want) {
 				t.Errorf("error is %v, want %v", err, want)
 			}
@@ -96,7 +96,7 @@ func TestUserServerDoesNotAnswer(t *testing.T) {
 				t.Parallel()
 				ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 				defer cancel()
-				_, err := startSetup(ctx, lab(t, k.Env, addr), k.Name, Setup{})
+				_, err := startSetup(ctx, labSystem(t, k.Env, addr), k.Name, Setup{})
 				if !errors.Is(err, harness.ErrUsage) {
 					t.Fatalf("error is %v, want one that wraps ErrUsage", err)
 				}
@@ -112,7 +112,7 @@ func TestUserServerDoesNotAnswer(t *testing.T) {
 func TestUserServerCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := startSetup(ctx, lab(t, "LOCKLAB_REDIS", deafAddr(t, "")), harness.KindRedis, Setup{})
+	_, err := startSetup(ctx, labSystem(t, "LOCKLAB_REDIS", deafAddr(t, "")), harness.KindRedis, Setup{})
 	if !errors.Is(err, context.Canceled) || errors.Is(err, harness.ErrUsage) {
 		t.Errorf("error is %v, want context.Canceled", err)
 	}

@@ -27,8 +27,8 @@ func TestParseZooKeeper(t *testing.T) {
 	}
 }
 
-// files returns a glob over the given files.
-func files(paths ...string) func(string) ([]string, error) {
+// globOf returns a glob over the given files.
+func globOf(paths ...string) func(string) ([]string, error) {
 	return func(pattern string) ([]string, error) {
 		var found []string
 		for _, path := range paths {
@@ -66,7 +66,7 @@ func TestFindZooKeeper(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			look := func(name string) (string, error) { return "/path/" + name, nil }
-			sys := system{env(append(test.env, "ZOOKEEPER_HOME", "", "JAVA_HOME", "")...), look, files(test.files...), freePorts, ""}
+			sys := system{fixedEnv(append(test.env, "ZOOKEEPER_HOME", "", "JAVA_HOME", "")...), look, globOf(test.files...), freePorts, ""}
 			p, err := findZooKeeper(sys)
 			if p != (program{test.java, test.classPath}) || (err == nil) != (test.java != "") {
 				t.Errorf("found %+v, %v, want %q %q", p, err, test.java, test.classPath)
@@ -80,15 +80,15 @@ func TestFindZooKeeper(t *testing.T) {
 
 // An administrator may forbid all commands but srvr: the session proves that it serves.
 func TestUserZooKeeperForbidsCommands(t *testing.T) {
-	need(t, harness.KindZooKeeper)
-	sys := lab(t)
+	needServers(t, harness.KindZooKeeper)
+	sys := labSystem(t)
 	k := zooKeeper
 	k.command = EnsembleOptions{Config: "4lw.commands.whitelist=ruok"}.command
 	k.owns = func(answer, member, int) bool { return true }
 	own, err := launch(t.Context(), sys, &k, 1)
 	requireNoError(t, err)
 	defer own.Stop()
-	s, err := startSetup(t.Context(), lab(t, "LOCKLAB_ZOOKEEPER", own.Endpoint().Addrs[0][0]), harness.KindZooKeeper, Setup{})
+	s, err := startSetup(t.Context(), labSystem(t, "LOCKLAB_ZOOKEEPER", own.Endpoint().Addrs[0][0]), harness.KindZooKeeper, Setup{})
 	requireNoError(t, err)
 	if s.Version() != own.Version() {
 		t.Errorf("version is %q, want %q", s.Version(), own.Version())
@@ -97,8 +97,8 @@ func TestUserZooKeeperForbidsCommands(t *testing.T) {
 
 // The error quotes the output of a server that cannot start, without Java's stack frames.
 func TestZooKeeperFails(t *testing.T) {
-	need(t, harness.KindZooKeeper)
-	sys := lab(t)
+	needServers(t, harness.KindZooKeeper)
+	sys := labSystem(t)
 	p, err := findZooKeeper(sys)
 	requireNoError(t, err)
 	for name, test := range map[string]struct {
@@ -149,16 +149,16 @@ func hurtEnsemble(t *testing.T, s *Server) {
 	}
 	requireNoError(t, s.Stop())
 	for _, pid := range s.PIDs() {
-		if alive(pid) {
+		if processAlive(pid) {
 			t.Errorf("process %d is still there", pid)
 		}
 	}
-	if _, err := s.Leader(done(t)); !errors.Is(err, context.Canceled) {
+	if _, err := s.Leader(endedContext(t)); !errors.Is(err, context.Canceled) {
 		t.Errorf("Leader of servers that are gone: %v", err)
 	}
 }
 
-func done(t *testing.T) context.Context {
+func endedContext(t *testing.T) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	return ctx
@@ -218,7 +218,7 @@ func TestLeaderEpoch(t *testing.T) {
 
 // TestEnsembleOf: servers use the configured links and ticks, and tolerate a failed leader.
 func TestEnsembleOf(t *testing.T) {
-	need(t, harness.KindZooKeeper)
+	needServers(t, harness.KindZooKeeper)
 	if _, err := StartEnsembleOf(t.Context(), EnsembleOptions{Servers: -1}); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("-1 servers: error is %v, want ErrUsage", err)
 	}

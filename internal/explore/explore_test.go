@@ -14,8 +14,8 @@ import (
 	"locklab/internal/explore"
 )
 
-// increments returns a program that counts without a lock.
-func increments() explore.Program {
+// unlockedIncrements returns a program that counts without a lock.
+func unlockedIncrements() explore.Program {
 	var count atomics.Uint32
 	add := func(*explore.Worker) { count.Store(count.Load() + 1) }
 	return explore.Program{
@@ -31,7 +31,7 @@ func increments() explore.Program {
 }
 
 func TestLostUpdate(t *testing.T) {
-	r := explore.Explore(increments, limits)
+	r := explore.Explore(unlockedIncrements, limits)
 	if r.Failure == nil || !errors.Is(r.Failure, explore.ErrFinal) || r.Failure.Preemptions != 1 {
 		t.Fatalf("got %+v, want a lost update after one preemption", r)
 	}
@@ -111,7 +111,7 @@ func TestWaitersWithoutHint(t *testing.T) {
 // TestParker explores the Parker: a worker that two others signal twice each, and two workers
 // that alternate, in which each Park must return by the intended Unpark.
 func TestParker(t *testing.T) {
-	for name, build := range map[string]func() explore.Program{"many wake one": manyWakeOne, "in turn": alternating} {
+	for name, build := range map[string]func() explore.Program{"many wake one": manyWakeOne, "in turn": alternatingProgram} {
 		if r := explore.Explore(build, limits); r.Failure != nil {
 			t.Errorf("%s: %v", name, r.Failure)
 		}
@@ -135,7 +135,7 @@ func manyWakeOne() explore.Program {
 	}}}
 }
 
-func alternating() explore.Program {
+func alternatingProgram() explore.Program {
 	ping, pong := atomics.NewParker(), atomics.NewParker()
 	var round atomics.Uint32
 	return explore.Program{Shared: [2]*atomics.Parker{ping, pong}, Workers: []func(*explore.Worker){
@@ -164,7 +164,7 @@ func TestProgramMustRepeatItself(t *testing.T) {
 	r := explore.Explore(func() explore.Program {
 		runs++
 		bad := runs == 2
-		p := increments()
+		p := unlockedIncrements()
 		p.Final = func() error {
 			if bad {
 				return errors.New("once")

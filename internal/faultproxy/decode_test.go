@@ -24,7 +24,7 @@ func TestZooKeeper(t *testing.T) {
 	at.Username, at.Password = "locklab", "secret"
 	at.SessionTimeout = time.Second // pings while the test waits
 	var l log
-	p := start(t, at.Addrs[0][0], faultproxy.ZooKeeper, &l)
+	p := startProxy(t, at.Addrs[0][0], faultproxy.ZooKeeper, &l)
 	at.Addrs = [][]string{{p.Addr()}}
 	c, err := wirezk.Connect(t.Context(), at, wirezk.Options{})
 	requireNoError(t, err)
@@ -50,7 +50,7 @@ func TestZooKeeper(t *testing.T) {
 		if s.Op == "ping" || s.Key == "/" { // the read of the root depends on the server
 			continue
 		}
-		timeline = append(timeline, strings.ReplaceAll(tell(s), root, "R"))
+		timeline = append(timeline, strings.ReplaceAll(formatSighting(s), root, "R"))
 	}
 	if !slices.Equal(timeline, wantTimeline) {
 		t.Errorf("saw\n%s\nwant\n%s", strings.Join(timeline, "\n"), strings.Join(wantTimeline, "\n"))
@@ -106,8 +106,8 @@ func drive(t *testing.T, c *wirezk.Conn, root string) {
 	}
 }
 
-// tell formats a sighting in a line, with the fields of its body that are not zero.
-func tell(s faultproxy.Sighting) string {
+// formatSighting formats a sighting in a line, with the fields of its body that are not zero.
+func formatSighting(s faultproxy.Sighting) string {
 	head := strings.TrimSpace(s.Op + " " + s.Key)
 	switch r := s.Body.(type) {
 	case *faultproxy.ZooReply:

@@ -15,7 +15,7 @@ import (
 // connectThrough returns both ends of a connection through p to l, after a byte has passed.
 func connectThrough(t *testing.T, p *faultproxy.Proxy, l net.Listener) (client, server net.Conn) {
 	t.Helper()
-	client = connect(t, p.Addr())
+	client = connectTalk(t, p.Addr())
 	server, err := l.Accept()
 	requireNoError(t, err)
 	t.Cleanup(func() { server.Close() })
@@ -29,7 +29,7 @@ func connectThrough(t *testing.T, p *faultproxy.Proxy, l net.Listener) (client, 
 	return client, server
 }
 
-func listen(t *testing.T) net.Listener {
+func listenLocal(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	requireNoError(t, err)
@@ -55,8 +55,8 @@ func TestHalfOpen(t *testing.T) {
 		{"client's side", func(p *faultproxy.Proxy, _ net.Conn) { p.HalfClose() }, (*faultproxy.Proxy).Reset},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			l := listen(t)
-			p := start(t, l.Addr().String(), faultproxy.Unread, nil)
+			l := listenLocal(t)
+			p := startProxy(t, l.Addr().String(), faultproxy.Unread, nil)
 			client, server := connectThrough(t, p, l)
 			c.cut(p, client)
 			b := make([]byte, 1)
@@ -79,8 +79,8 @@ func TestHalfOpen(t *testing.T) {
 // TestForgotten: no side of a silent connection sees the other close, and nothing is left.
 func TestForgotten(t *testing.T) {
 	leaktest.All(t)
-	l := listen(t)
-	p := start(t, l.Addr().String(), faultproxy.Unread, nil)
+	l := listenLocal(t)
+	p := startProxy(t, l.Addr().String(), faultproxy.Unread, nil)
 	for _, first := range []string{"client", "server"} {
 		closes, other := connectThrough(t, p, l)
 		if first == "server" {

@@ -22,27 +22,27 @@ func TestProxy(t *testing.T) {
 		name string
 		run  func(t *testing.T, addr string)
 	}{
-		{"pass", pass},
+		{"pass", checkPass},
 		{"lose the reply", func(t *testing.T, addr string) {
-			lose(t, addr, faultproxy.LoseReply, faultproxy.Reply, "$1", ":2")
+			checkLose(t, addr, faultproxy.LoseReply, faultproxy.Reply, "$1", ":2")
 		}},
 		{"lose the request", func(t *testing.T, addr string) {
-			lose(t, addr, faultproxy.LoseRequest, faultproxy.Request, "$-1", ":1")
+			checkLose(t, addr, faultproxy.LoseRequest, faultproxy.Request, "$-1", ":1")
 		}},
 		{"skip and repeat", skipAndRepeat},
 		{"first come", firstCome},
-		{"pipeline", pipeline},
+		{"pipeline", checkPipeline},
 		{"black hole for requests", func(t *testing.T, addr string) { dropIncrement(t, addr, faultproxy.Request, "$-1") }},
 		{"black hole for replies", func(t *testing.T, addr string) { dropIncrement(t, addr, faultproxy.Reply, "$1", "1") }},
-		{"delay", delay},
+		{"delay", checkDelay},
 		{"held back", heldBack},
-		{"jitter", jitter},
-		{"forget", forget},
-		{"reset", reset},
-		{"refuse", refuse},
+		{"jitter", checkJitter},
+		{"forget", checkForget},
+		{"reset", checkReset},
+		{"refuse", checkRefuse},
 		{"close", closeProxy},
-		{"unread", unread},
-		{"many", many},
+		{"unread", checkUnread},
+		{"many", checkMany},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			leaktest.All(t)
@@ -53,10 +53,10 @@ func TestProxy(t *testing.T) {
 
 func newKey() string { return "locklab:faultproxy-test:" + rand.Text() }
 
-func pass(t *testing.T, addr string) {
+func checkPass(t *testing.T, addr string) {
 	var l log
-	p := start(t, addr, faultproxy.Redis, &l)
-	c := connect(t, p.Addr())
+	p := startProxy(t, addr, faultproxy.Redis, &l)
+	c := connectTalk(t, p.Addr())
 	key, big := newKey(), strings.Repeat("x", 200_000)
 	c.must(t, "+OK", "SET %s %s PX 60000", key, big)
 	c.must(t, "$200000", "GET %s", key)
@@ -78,61 +78,61 @@ func pass(t *testing.T, addr string) {
 	}
 }
 
-// lose loses a message of an INCR in direction d. The server then has value, and again is its
+// checkLose loses a message of an INCR in direction d. The server then has value, and again is its
 // reply to another INCR.
-func lose(t *testing.T, addr string, do faultproxy.Action, d faultproxy.Direction, value, again string) {
+func checkLose(t *testing.T, addr string, do faultproxy.Action, d faultproxy.Direction, value, again string) {
 	var l log
-	p, direct := start(t, addr, faultproxy.Redis, &l), connect(t, addr)
+	p, direct := startProxy(t, addr, faultproxy.Redis, &l), connectTalk(t, addr)
 	key := newKey()
-	c := connect(t, p.Addr())
+	c := connectTalk(t, p.Addr())
 	i := p.Inject(faultproxy.Fault{Do: do, Match: faultproxy.Op("incr")})
 	c.must(t, "+PONG", "PING") // another operation
 	c.broken(t, "INCR %s", key)
-	done(t, i)
+	awaitInjection(t, i)
 	direct.must(t, value, "GET %s", key)
 	if s := l.all(); s[len(s)-1].Op != "incr" || s[len(s)-1].Dir != d {
 		t.Errorf("the last sighting is %+v", s[len(s)-1])
 	}
-	connect(t, p.Addr()).must(t, again, "INCR %s", key)
-	connect(t, p.Addr()).must(t, ":1", "DEL %s", key)
+	connectTalk(t, p.Addr()).must(t, again, "INCR %s", key)
+	connectTalk(t, p.Addr()).must(t, ":1", "DEL %s", key)
 }
 
 func skipAndRepeat(t *testing.T, addr string) {
-	p := start(t, addr, faultproxy.Redis, nil)
+	p := startProxy(t, addr, faultproxy.Redis, nil)
 	i := p.Inject(faultproxy.Fault{Match: faultproxy.Op("ping"), Skip: 2, Times: 2})
-	c := connect(t, p.Addr())
+	c := connectTalk(t, p.Addr())
 	c.must(t, "+PONG", "PING")
 	c.must(t, "+PONG", "PING")
 	c.broken(t, "PING")
-	connect(t, p.Addr()).broken(t, "PING")
-	connect(t, p.Addr()).must(t, "+PONG", "PING")
-	done(t, i)
+	connectTalk(t, p.Addr()).broken(t, "PING")
+	connectTalk(t, p.Addr()).must(t, "+PONG", "PING")
+	awaitInjection(t, i)
 	i = p.Inject(faultproxy.Fault{})
 	i.Remove()
 	i.Remove()
-	connect(t, p.Addr()).must(t, "+PONG", "PING")
+	connectTalk(t, p.Addr()).must(t, "+PONG", "PING")
 }
 
 func firstCome(t *testing.T, addr string) {
-	p := start(t, addr, faultproxy.Redis, nil)
+	p := startProxy(t, addr, faultproxy.Redis, nil)
 	a, b := p.Inject(faultproxy.Fault{}), p.Inject(faultproxy.Fault{})
-	connect(t, p.Addr()).broken(t, "PING")
-	done(t, a)
+	connectTalk(t, p.Addr()).broken(t, "PING")
+	awaitInjection(t, a)
 	select {
 	case <-b.Done():
 		t.Error("both faults have hit one request")
 	default:
 	}
-	connect(t, p.Addr()).broken(t, "PING")
-	done(t, b)
+	connectTalk(t, p.Addr()).broken(t, "PING")
+	awaitInjection(t, b)
 }
 
-func pipeline(t *testing.T, addr string) {
-	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
+func checkPipeline(t *testing.T, addr string) {
+	p, direct := startProxy(t, addr, faultproxy.Redis, nil), connectTalk(t, addr)
 	key := newKey()
 	p.Inject(faultproxy.Fault{Match: faultproxy.Op("incr"), Skip: 2}) // its reply
-	c := connect(t, p.Addr())
-	c.Write(encode("INCR %[1]s\nINCR %[1]s\nINCR %[1]s", key))
+	c := connectTalk(t, p.Addr())
+	c.Write(encodeCommands("INCR %[1]s\nINCR %[1]s\nINCR %[1]s", key))
 	if got, err := io.ReadAll(c); string(got) != ":1\r\n:2\r\n" || !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("read %q, %v; want two replies and a reset", got, err)
 	}
@@ -143,12 +143,12 @@ func pipeline(t *testing.T, addr string) {
 
 // dropIncrement drops messages of an INCR in direction d. The server then has value.
 func dropIncrement(t *testing.T, addr string, d faultproxy.Direction, value ...string) {
-	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
+	p, direct := startProxy(t, addr, faultproxy.Redis, nil), connectTalk(t, addr)
 	key := newKey()
-	idle, c := connect(t, p.Addr()), connect(t, p.Addr())
+	idle, c := connectTalk(t, p.Addr()), connectTalk(t, p.Addr())
 	idle.must(t, "+PONG", "PING")
 	p.BlackHole(d, true)
-	silent(t, c, "INCR "+key)
+	requireSilent(t, c, "INCR "+key)
 	direct.must(t, value[0], "GET %s", key)
 	for _, line := range value[1:] {
 		direct.next(t, line)
@@ -159,7 +159,7 @@ func dropIncrement(t *testing.T, addr string, d faultproxy.Direction, value ...s
 	direct.must(t, fmt.Sprintf(":%d", len(value)-1), "DEL %s", key)
 }
 
-func silent(t *testing.T, c *talk, command string) {
+func requireSilent(t *testing.T, c *talk, command string) {
 	t.Helper()
 	c.SetDeadline(time.Now().Add(aWhile))
 	var timeout net.Error
@@ -169,15 +169,15 @@ func silent(t *testing.T, c *talk, command string) {
 	c.SetDeadline(time.Now().Add(patience))
 }
 
-func delay(t *testing.T, addr string) {
+func checkDelay(t *testing.T, addr string) {
 	const by, n = 200 * time.Millisecond, 20
 	for _, d := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {
-		p := start(t, addr, faultproxy.Redis, nil)
-		c := connect(t, p.Addr())
+		p := startProxy(t, addr, faultproxy.Redis, nil)
+		c := connectTalk(t, p.Addr())
 		c.must(t, "+PONG", "PING")
 		p.Delay(d, by)
 		key, began := newKey(), time.Now()
-		c.Write(encode(strings.Repeat("INCR %[1]s\n", n), key))
+		c.Write(encodeCommands(strings.Repeat("INCR %[1]s\n", n), key))
 		for i := range n {
 			line, err := c.ReadString('\n')
 			if want := fmt.Sprintf(":%d\r\n", i+1); line != want {
@@ -199,37 +199,37 @@ func delay(t *testing.T, addr string) {
 	}
 }
 
-func reset(t *testing.T, addr string) {
-	p := start(t, addr, faultproxy.Redis, nil)
-	a, b := connect(t, p.Addr()), connect(t, p.Addr())
+func checkReset(t *testing.T, addr string) {
+	p := startProxy(t, addr, faultproxy.Redis, nil)
+	a, b := connectTalk(t, p.Addr()), connectTalk(t, p.Addr())
 	a.must(t, "+PONG", "PING")
 	b.must(t, "+PONG", "PING")
 	p.Reset()
 	a.broken(t, "PING")
 	b.broken(t, "PING")
-	connect(t, p.Addr()).must(t, "+PONG", "PING")
+	connectTalk(t, p.Addr()).must(t, "+PONG", "PING")
 }
 
-func refuse(t *testing.T, addr string) {
-	p := start(t, addr, faultproxy.Redis, nil)
-	old := connect(t, p.Addr())
+func checkRefuse(t *testing.T, addr string) {
+	p := startProxy(t, addr, faultproxy.Redis, nil)
+	old := connectTalk(t, p.Addr())
 	old.must(t, "+PONG", "PING")
 	p.Refuse(true)
-	refused(t, p.Addr())
+	requireRefused(t, p.Addr())
 	old.must(t, "+PONG", "PING")
 	p.Refuse(false)
-	connect(t, p.Addr()).must(t, "+PONG", "PING")
-	dead := start(t, p.Addr(), faultproxy.Redis, nil)
+	connectTalk(t, p.Addr()).must(t, "+PONG", "PING")
+	dead := startProxy(t, p.Addr(), faultproxy.Redis, nil)
 	p.Close()
-	refused(t, dead.Addr())
+	requireRefused(t, dead.Addr())
 }
 
 func closeProxy(t *testing.T, addr string) {
-	p := start(t, addr, faultproxy.Redis, nil)
-	c := connect(t, p.Addr())
+	p := startProxy(t, addr, faultproxy.Redis, nil)
+	c := connectTalk(t, p.Addr())
 	c.must(t, "+PONG", "PING")
 	p.Delay(faultproxy.Reply, time.Hour)
-	silent(t, c, "PING")
+	requireSilent(t, c, "PING")
 	for range 2 {
 		requireNoError(t, p.Close())
 	}
@@ -243,11 +243,11 @@ func closeProxy(t *testing.T, addr string) {
 	}
 }
 
-func unread(t *testing.T, addr string) {
+func checkUnread(t *testing.T, addr string) {
 	var l log
-	p := start(t, addr, faultproxy.ZooKeeper, &l)
+	p := startProxy(t, addr, faultproxy.ZooKeeper, &l)
 	i := p.Inject(faultproxy.Fault{})
-	c := connect(t, p.Addr())
+	c := connectTalk(t, p.Addr())
 	c.must(t, "+PONG", "PING")
 	c.must(t, "+PONG", "PING")
 	for _, s := range l.all() {
@@ -258,8 +258,8 @@ func unread(t *testing.T, addr string) {
 	i.Remove()
 }
 
-func many(t *testing.T, addr string) {
-	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
+func checkMany(t *testing.T, addr string) {
+	p, direct := startProxy(t, addr, faultproxy.Redis, nil), connectTalk(t, addr)
 	const clients, turns, lost = 8, 50, 20
 	key := newKey()
 	p.Inject(faultproxy.Fault{Match: faultproxy.Op("incr"), Skip: 100, Times: lost})
@@ -270,7 +270,7 @@ func many(t *testing.T, addr string) {
 			for range turns {
 				if c == nil {
 					var err error
-					if c, err = open(p.Addr()); err != nil {
+					if c, err = openTalk(p.Addr()); err != nil {
 						t.Error(err)
 						return
 					}
@@ -297,13 +297,13 @@ func many(t *testing.T, addr string) {
 
 func heldBack(t *testing.T, addr string) {
 	const by = 200 * time.Millisecond
-	p := start(t, addr, faultproxy.Redis, nil)
+	p := startProxy(t, addr, faultproxy.Redis, nil)
 	key := newKey()
 	i := p.Inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: by, Match: faultproxy.Op("incr")})
-	c, other := connect(t, p.Addr()), connect(t, p.Addr())
+	c, other := connectTalk(t, p.Addr()), connectTalk(t, p.Addr())
 	began := time.Now()
-	c.Write(encode("INCR %[1]s\nINCR %[1]s", key))
-	done(t, i)
+	c.Write(encodeCommands("INCR %[1]s\nINCR %[1]s", key))
+	awaitInjection(t, i)
 	c.Close()
 	for value := "0"; value != "2"; {
 		if line, err := other.say("INCRBY %s 0", key); err != nil {

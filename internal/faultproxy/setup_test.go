@@ -39,7 +39,7 @@ func (l *log) all() []faultproxy.Sighting {
 	return append([]faultproxy.Sighting(nil), l.seen...)
 }
 
-func start(t *testing.T, to string, framing func() faultproxy.Framing, l *log) *faultproxy.Proxy {
+func startProxy(t *testing.T, to string, framing func() faultproxy.Framing, l *log) *faultproxy.Proxy {
 	t.Helper()
 	var o faultproxy.Options
 	if l != nil {
@@ -58,15 +58,15 @@ type talk struct {
 
 func (c *talk) Read(p []byte) (int, error) { return c.Reader.Read(p) }
 
-func connect(t *testing.T, addr string) *talk {
+func connectTalk(t *testing.T, addr string) *talk {
 	t.Helper()
-	c, err := open(addr)
+	c, err := openTalk(addr)
 	requireNoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return c
 }
 
-func open(addr string) (*talk, error) {
+func openTalk(addr string) (*talk, error) {
 	c, err := net.DialTimeout("tcp", addr, patience)
 	if err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func open(addr string) (*talk, error) {
 	return &talk{c, bufio.NewReader(c)}, nil
 }
 
-// encode returns the commands in the lines of a text as a client sends them.
-func encode(format string, args ...any) (out []byte) {
+// encodeCommands returns the commands in the lines of a text as a client sends them.
+func encodeCommands(format string, args ...any) (out []byte) {
 	for line := range strings.Lines(fmt.Sprintf(format, args...)) {
 		words := strings.Fields(line)
 		out = fmt.Appendf(out, "*%d\r\n", len(words))
@@ -88,7 +88,7 @@ func encode(format string, args ...any) (out []byte) {
 }
 
 func (c *talk) say(format string, args ...any) (string, error) {
-	if _, err := c.Write(encode(format, args...)); err != nil {
+	if _, err := c.Write(encodeCommands(format, args...)); err != nil {
 		return "", err
 	}
 	line, err := c.ReadString('\n')
@@ -109,9 +109,9 @@ func (c *talk) next(t *testing.T, want string) {
 	}
 }
 
-func refused(t *testing.T, addr string) {
+func requireRefused(t *testing.T, addr string) {
 	t.Helper()
-	c, err := open(addr)
+	c, err := openTalk(addr)
 	if errors.Is(err, syscall.ECONNRESET) {
 		return
 	}
@@ -127,7 +127,7 @@ func (c *talk) broken(t *testing.T, format string, args ...any) {
 	}
 }
 
-func done(t *testing.T, i *faultproxy.Injection) {
+func awaitInjection(t *testing.T, i *faultproxy.Injection) {
 	t.Helper()
 	select {
 	case <-i.Done():

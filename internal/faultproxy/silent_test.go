@@ -14,19 +14,19 @@ import (
 	"locklab/internal/leaktest"
 )
 
-func forget(t *testing.T, addr string) {
-	p, direct := start(t, addr, faultproxy.Redis, nil), connect(t, addr)
+func checkForget(t *testing.T, addr string) {
+	p, direct := startProxy(t, addr, faultproxy.Redis, nil), connectTalk(t, addr)
 	key := newKey()
-	c, waiting := connect(t, p.Addr()), connect(t, p.Addr())
+	c, waiting := connectTalk(t, p.Addr()), connectTalk(t, p.Addr())
 	c.must(t, "+PONG", "PING")
-	waiting.Write(encode("BLPOP %s 0", key))
+	waiting.Write(encodeCommands("BLPOP %s 0", key))
 	for p.Seen("blpop") == 0 {
 		time.Sleep(time.Millisecond)
 	}
 	p.Forget()
-	silent(t, c, "INCR "+key)
+	requireSilent(t, c, "INCR "+key)
 	direct.must(t, "$-1", "GET %s", key) // no request arrives
-	next := connect(t, p.Addr())
+	next := connectTalk(t, p.Addr())
 	for {
 		next.must(t, ":1", "RPUSH %s x", key) // a reply for the waiting connection
 		if n, err := next.say("LLEN %s", key); err != nil || n == ":0\r\n" {
@@ -40,11 +40,11 @@ func forget(t *testing.T, addr string) {
 	}
 	p.Partition(true)
 	p.Partition(false) // heals only the other connections
-	silent(t, c, "PING")
+	requireSilent(t, c, "PING")
 	i := p.Inject(faultproxy.Fault{Match: faultproxy.Op("ping")})
-	silent(t, c, "PING")
-	connect(t, p.Addr()).broken(t, "PING")
-	done(t, i)
+	requireSilent(t, c, "PING")
+	connectTalk(t, p.Addr()).broken(t, "PING")
+	awaitInjection(t, i)
 	p.Reset()
 	c.broken(t, "PING")
 }
@@ -64,37 +64,37 @@ func TestRedirect(t *testing.T) {
 	a, b := s.Endpoint().Addrs[0][0], s.Endpoint().Addrs[1][0]
 	key := newKey()
 	for addr, value := range map[string]string{a: "5", b: "9"} {
-		connect(t, addr).must(t, "+OK", "SET %s %s", key, value)
+		connectTalk(t, addr).must(t, "+OK", "SET %s %s", key, value)
 	}
-	p := start(t, a, faultproxy.Redis, nil)
-	old := connect(t, p.Addr())
+	p := startProxy(t, a, faultproxy.Redis, nil)
+	old := connectTalk(t, p.Addr())
 	old.must(t, ":6", "INCR %s", key)
 	p.Redirect(b)
-	connect(t, p.Addr()).must(t, ":10", "INCR %s", key)
+	connectTalk(t, p.Addr()).must(t, ":10", "INCR %s", key)
 	old.must(t, ":7", "INCR %s", key)
 	p.Reset()
 	old.broken(t, "PING")
-	connect(t, p.Addr()).must(t, ":11", "INCR %s", key)
+	connectTalk(t, p.Addr()).must(t, ":11", "INCR %s", key)
 }
 
 func TestRedirectWhileDialling(t *testing.T) {
 	addr := redisAt(t)
-	nothing := listen(t)
+	nothing := listenLocal(t)
 	nothing.Close()
 	p, err := faultproxy.New(nothing.Addr().String(), faultproxy.Redis, faultproxy.Options{Await: patience})
 	requireNoError(t, err)
 	defer p.Close()
-	c := connect(t, p.Addr())
+	c := connectTalk(t, p.Addr())
 	time.Sleep(30 * time.Millisecond)
 	p.Redirect(addr)
 	c.must(t, "+PONG", "PING")
 }
 
-func jitter(t *testing.T, addr string) {
+func checkJitter(t *testing.T, addr string) {
 	const most, n = 40 * time.Millisecond, 12
 	for _, d := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {
-		p := start(t, addr, faultproxy.Redis, nil)
-		c := connect(t, p.Addr())
+		p := startProxy(t, addr, faultproxy.Redis, nil)
+		c := connectTalk(t, p.Addr())
 		c.must(t, "+PONG", "PING")
 		p.Jitter(d, most)
 		began := time.Now()
@@ -105,14 +105,14 @@ func jitter(t *testing.T, addr string) {
 			t.Errorf("%v: %d replies in %v, want %v each on average", d, n, took, most/2)
 		}
 		key := newKey()
-		c.Write(encode(strings.Repeat("INCR %[1]s\n", n), key))
+		c.Write(encodeCommands(strings.Repeat("INCR %[1]s\n", n), key))
 		for i := range n {
 			c.next(t, fmt.Sprintf(":%d", i+1))
 		}
 		c.must(t, ":1", "DEL %s", key)
 		p.Jitter(d, time.Hour)
-		silent(t, c, "PING")
+		requireSilent(t, c, "PING")
 		p.Jitter(d, 0)
-		connect(t, p.Addr()).must(t, "+PONG", "PING")
+		connectTalk(t, p.Addr()).must(t, "+PONG", "PING")
 	}
 }

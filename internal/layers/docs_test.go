@@ -37,13 +37,13 @@ func TestArchitecture(t *testing.T) {
 		f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, "docs", m[2]), nil, 0)
 		if err != nil {
 			t.Error(err)
-		} else if !declares(f, m[1]) {
+		} else if !declaresName(f, m[1]) {
 			t.Errorf("%s declares no %s", m[2], m[1])
 		}
 	}
 }
 
-func declares(f *ast.File, name string) bool {
+func declaresName(f *ast.File, name string) bool {
 	if f.Scope.Lookup(name) != nil {
 		return true
 	}

@@ -13,9 +13,9 @@ import (
 // without build tags. make race must do the same, except for packages without
 // concurrency.
 func TestEveryPackageIsTested(t *testing.T) {
-	for target, but := range map[string][]string{"test": nil, "test-all": nil, "race": raceless(t)} {
-		run := tested(t, target)
-		for _, p := range list(t, "") {
+	for target, but := range map[string][]string{"test": nil, "test-all": nil, "race": racelessPackages(t)} {
+		run := testedPackages(t, target)
+		for _, p := range listPackages(t, "") {
 			want := 1
 			if slices.Contains(but, p.ImportPath) {
 				want = 0
@@ -27,9 +27,9 @@ func TestEveryPackageIsTested(t *testing.T) {
 	}
 }
 
-// tested returns the number of times that a target tests each package without build tags.
+// testedPackages returns the number of times that a target tests each package without build tags.
 // It evaluates the arguments of cmd/testcount in the shell.
-func tested(t *testing.T, target string) map[string]int {
+func testedPackages(t *testing.T, target string) map[string]int {
 	t.Helper()
 	out, err := exec.Command("make", "-C", root, "-n", "--no-print-directory", target).Output()
 	if err != nil {
@@ -69,7 +69,7 @@ func tested(t *testing.T, target string) map[string]int {
 // TestRaceless: a package that make race leaves out starts no goroutine.
 func TestRaceless(t *testing.T) {
 	starts := regexp.MustCompile(`\bgo (func|\w+[.(])|\.(Go|TryGo|Parallel|RunParallel|AfterFunc)\(`)
-	for _, name := range raceless(t) {
+	for _, name := range racelessPackages(t) {
 		files, err := filepath.Glob(filepath.Join(root, name, "*.go"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: no Go files, %v", name, err)
@@ -86,7 +86,7 @@ func TestRaceless(t *testing.T) {
 	}
 }
 
-func raceless(t *testing.T) []string {
+func racelessPackages(t *testing.T) []string {
 	t.Helper()
 	text := readFile(t, "Makefile")
 	list := regexp.MustCompile(`(?m)^RACELESS *:= (.*)$`).FindStringSubmatch(text)

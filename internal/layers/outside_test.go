@@ -11,14 +11,14 @@ import (
 
 var service = regexp.MustCompile(`(?s)\n## Use them in a service\n(.*?)\n## `)
 
-func blocks(t *testing.T, language string) []string {
+func documentBlocks(t *testing.T, language string) []string {
 	t.Helper()
 	readme := readFile(t, "README.md")
 	section := service.FindStringSubmatch(readme)
 	if section == nil {
 		t.Fatal("the README has no section \"Use them in a service\"")
 	}
-	return fenced(section[1], language)
+	return codeBlocks(section[1], language)
 }
 
 var surroundings = map[string]string{
@@ -82,7 +82,7 @@ func TestOutside(t *testing.T) {
 		requireNoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
 	examples := make(map[string]bool)
-	for _, text := range blocks(t, "go") {
+	for _, text := range documentBlocks(t, "go") {
 		library, file := example(t, modulePath(t), text)
 		examples[library] = true
 		put("use"+library+"/use.go", file)
@@ -94,7 +94,7 @@ func TestOutside(t *testing.T) {
 		text := readFile(t, filepath.Join("internal/layers/testdata/programs", library, "main.go"))
 		put(library+"/main.go", text)
 	}
-	commands := strings.Join(blocks(t, "sh"), "")
+	commands := strings.Join(documentBlocks(t, "sh"), "")
 	if strings.Count(commands, "\ngo ") < 3 {
 		t.Fatalf("the README's commands are\n%s", commands)
 	}
@@ -109,7 +109,7 @@ func TestOutside(t *testing.T) {
 // TestGettingIt checks that each library's documentation has the README's command that
 // replaces the module by a clone.
 func TestGettingIt(t *testing.T) {
-	edit := regexp.MustCompile(`(?m)^go mod edit .*$`).FindString(strings.Join(blocks(t, "sh"), ""))
+	edit := regexp.MustCompile(`(?m)^go mod edit .*$`).FindString(strings.Join(documentBlocks(t, "sh"), ""))
 	if edit == "" {
 		t.Fatal("the README has no such command")
 	}

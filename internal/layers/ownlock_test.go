@@ -39,14 +39,14 @@ func TestOwnLock(t *testing.T) {
 	tree, err := filepath.Abs(root)
 	requireNoError(t, err)
 	dir := t.TempDir()
-	files := fenced(text, "go")
+	files := codeBlocks(text, "go")
 	if len(files) != 2 {
 		t.Fatalf("it has %d files, want main.go and main_test.go", len(files))
 	}
 	for i, name := range []string{"main.go", "main_test.go"} {
 		requireNoError(t, os.WriteFile(filepath.Join(dir, name), []byte(files[i]), 0o644))
 	}
-	commands := strings.Split(strings.TrimSpace(strings.Join(fenced(text, "sh"), "")), "\n")
+	commands := strings.Split(strings.TrimSpace(strings.Join(codeBlocks(text, "sh"), "")), "\n")
 	if len(commands) != len(ownLock) {
 		t.Fatalf("it has %d commands, want %d", len(commands), len(ownLock))
 	}
@@ -96,7 +96,7 @@ func simulateOwnLock(t *testing.T, dir, file string) {
 	}
 }
 
-func fenced(text, language string) (blocks []string) {
+func codeBlocks(text, language string) (blocks []string) {
 	for _, m := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(text, -1) {
 		blocks = append(blocks, m[1])
 	}

@@ -46,9 +46,9 @@ type listed struct {
 	Deps       []string
 }
 
-// list returns the packages of the module with their dependencies, both relative to the
+// listPackages returns the packages of the module with their dependencies, both relative to the
 // module in it, without tests.
-func list(t *testing.T, tags string) (pkgs []listed) {
+func listPackages(t *testing.T, tags string) (pkgs []listed) {
 	t.Helper()
 	module := modulePath(t)
 	out, err := exec.Command("go", "list", "-C", root, "-tags="+tags, "-json=ImportPath,Deps", "./...").Output()
@@ -90,28 +90,28 @@ func modulePath(t *testing.T) string {
 	return strings.TrimSpace(string(out))
 }
 
-func in(names []string, path string) bool {
+func containsPath(names []string, path string) bool {
 	return slices.ContainsFunc(names, func(n string) bool {
 		return n == path || strings.HasSuffix(n, "/") && strings.HasPrefix(path, n)
 	})
 }
 
-// check returns an error for each dependency that a rule forbids, and for each name of a
+// checkRules returns an error for each dependency that a rule forbids, and for each name of a
 // rule that is no package.
-func check(rules []rule, pkgs []listed) error {
+func checkRules(rules []rule, pkgs []listed) error {
 	var errs []error
 	for _, r := range rules {
 		for _, name := range r.from {
-			if !slices.ContainsFunc(pkgs, func(p listed) bool { return in([]string{name}, p.ImportPath) }) {
+			if !slices.ContainsFunc(pkgs, func(p listed) bool { return containsPath([]string{name}, p.ImportPath) }) {
 				errs = append(errs, fmt.Errorf("no package is %s", name))
 			}
 		}
 		for _, p := range pkgs {
-			if !in(r.from, p.ImportPath) {
+			if !containsPath(r.from, p.ImportPath) {
 				continue
 			}
 			for _, d := range p.Deps {
-				if in(r.never, d) {
+				if containsPath(r.never, d) {
 					errs = append(errs, fmt.Errorf("%s depends on %s: %s", p.ImportPath, d, r.why))
 				}
 			}
@@ -122,7 +122,7 @@ func check(rules []rule, pkgs []listed) error {
 
 func TestRules(t *testing.T) {
 	for _, tags := range []string{"", "purego", "systematic"} {
-		if err := check(rules, list(t, tags)); err != nil {
+		if err := checkRules(rules, listPackages(t, tags)); err != nil {
 			t.Errorf("tags %q: %v", tags, err)
 		}
 	}
@@ -130,16 +130,16 @@ func TestRules(t *testing.T) {
 
 func TestRulesReject(t *testing.T) {
 	pkgs := []listed{{"zklock", []string{"net", "harness/result"}}, {"lab", []string{"mutex/lab"}}, {"reports/draw", []string{"lablike"}}}
-	err := fmt.Sprint(check(rules, pkgs))
+	err := fmt.Sprint(checkRules(rules, pkgs))
 	for _, want := range []string{"zklock depends on harness/result", "lab depends on mutex/lab"} {
 		if strings.Count(err, want) != 1 || strings.Count(err, " depends on ") != 2 {
 			t.Errorf("got %v, want %q and one more", err, want)
 		}
 	}
-	if err := check([]rule{{[]string{"reports/"}, []string{"lab"}, ""}}, pkgs); err != nil {
+	if err := checkRules([]rule{{[]string{"reports/"}, []string{"lab"}, ""}}, pkgs); err != nil {
 		t.Error(err)
 	}
-	if check([]rule{{[]string{"lab", "gone"}, nil, ""}}, pkgs) == nil {
+	if checkRules([]rule{{[]string{"lab", "gone"}, nil, ""}}, pkgs) == nil {
 		t.Error("a name that is no package is accepted")
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"locklab/atomics"
 )
 
-// eventually retries a measurement that a busy machine can spoil.
-func eventually(t *testing.T, tries int, measure func() (ok bool, got string)) {
+// retryMeasurement retries a measurement that a busy machine can spoil.
+func retryMeasurement(t *testing.T, tries int, measure func() (ok bool, got string)) {
 	t.Helper()
 	for range tries {
 		ok, got := measure()
@@ -26,7 +26,7 @@ func eventually(t *testing.T, tries int, measure func() (ok bool, got string)) {
 func TestCalibrate(t *testing.T) {
 	c := Calibrate()
 	t.Logf("%s %.6g Hz, floor %.3g ns, step %.3g ns", c.Name(), c.Hz(), c.Floor, c.Step)
-	eventually(t, 10, func() (bool, string) {
+	retryMeasurement(t, 10, func() (bool, string) {
 		start, ticks := time.Now(), c.Now()
 		time.Sleep(50 * time.Millisecond)
 		got, want := time.Duration(c.Nanoseconds(c.Now()-ticks)), time.Since(start)

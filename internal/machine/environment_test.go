@@ -62,7 +62,7 @@ func TestFixtures(t *testing.T) {
 	}
 }
 
-func worst() Environment {
+func worstEnvironment() Environment {
 	load := 2.0
 	return Environment{OS: "linux", Arch: "amd64", CPUs: 1, Cores: 4, CPULimit: 0.5, Governor: "powersave",
 		Turbo: "on", Capacities: "446+1024", Virtual: "KVM", Clock: "RDTSC", Clocksource: "hpet",
@@ -70,7 +70,7 @@ func worst() Environment {
 }
 
 func TestWarnings(t *testing.T) {
-	several := worst()
+	several := worstEnvironment()
 	several.CPUs, several.Clock = 8, "monotonic"
 	idle, busy := 0.5, 0.51
 	for _, tc := range []struct {
@@ -79,7 +79,7 @@ func TestWarnings(t *testing.T) {
 		want []string // a part of each text, in order
 	}{
 		{"nothing known", Environment{CPUs: 4}, nil},
-		{"worst", worst(), []string{"one processor", "control group allows 0.5", `"powersave"`, "turbo", "446+1024", "KVM guest", "2 threads ran", "hpet", "counter is constant by", "takes 120 ns", "steps of 10 ns", "150 ppm"}},
+		{"worst", worstEnvironment(), []string{"one processor", "control group allows 0.5", `"powersave"`, "turbo", "446+1024", "KVM guest", "2 threads ran", "hpet", "counter is constant by", "takes 120 ns", "steps of 10 ns", "150 ppm"}},
 		{"several", several, []string{"0.5 of 8", `"powersave"`, "turbo", "8 processors share 4 cores", "446+1024", "KVM guest", "system's clock", "takes 120 ns", "steps of 10 ns", "150 ppm"}},
 		{"roomy limit", Environment{CPUs: 2, CPULimit: 2}, nil},
 		{"no cpufreq", Environment{CPUs: 2, Governor: "none"}, nil},

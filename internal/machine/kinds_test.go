@@ -7,7 +7,7 @@ import (
 	"testing/fstest"
 )
 
-func edited(t *testing.T, path, content string) fixture {
+func editedFixture(t *testing.T, path, content string) fixture {
 	t.Helper()
 	f := readFixture(t, "testdata/quiet.txtar")
 	if path != "" {
@@ -35,7 +35,7 @@ func TestCapacities(t *testing.T) {
 		"CPPC":                {map[string]string{sys + "acpi_cppc/highest_perf": "68", "sys/devices/system/cpu/cpu1/acpi_cppc/highest_perf": "44", "proc/cpuinfo": "model name: Intel\nflags: tsc constant_tsc nonstop_tsc\n"}, "662+1024"},
 		"CPPC ratings of AMD": {map[string]string{sys + "acpi_cppc/highest_perf": "231", "sys/devices/system/cpu/cpu1/acpi_cppc/highest_perf": "166"}, ""},
 	} {
-		f := edited(t, "", "")
+		f := editedFixture(t, "", "")
 		for path, text := range tc.files {
 			f.fsys[path] = &fstest.MapFile{Data: []byte(text + "\n")}
 		}
@@ -62,7 +62,7 @@ func TestMissingIsUnknown(t *testing.T) {
 		{kindTSC, "current_clocksource"},
 		{kindTSC, "proc/cpuinfo"},
 	} {
-		f := edited(t, "", "")
+		f := editedFixture(t, "", "")
 		for path := range f.fsys {
 			if strings.Contains(path, tc.part) {
 				delete(f.fsys, path)
@@ -74,7 +74,7 @@ func TestMissingIsUnknown(t *testing.T) {
 			}
 		}
 	}
-	f := edited(t, "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "")
+	f := editedFixture(t, "sys/devices/system/cpu/cpu1/cpufreq/scaling_governor", "")
 	if got := kindsOf(f.read().Warnings()); !slices.Equal(got, []string{kindGovernor}) {
 		t.Errorf("one processor has no governor: warnings %v", got)
 	}

@@ -23,11 +23,11 @@ func BenchmarkMove(b *testing.B) {
 				var err error
 				for i := 0; b.Loop() && err == nil; i++ {
 					for range 5 {
-						touch(words) // is at home here
+						touchWords(words) // is at home here
 					}
 					err = PinThread(cpus[i/2%2])
 					start := c.Now()
-					touch(words)
+					touchWords(words)
 					took[i%2 == 0] = append(took[i%2 == 0], float64(c.Nanoseconds(c.Now()-start)))
 				}
 				done <- err
@@ -41,7 +41,7 @@ func BenchmarkMove(b *testing.B) {
 	}
 }
 
-func touch(words []uint64) {
+func touchWords(words []uint64) {
 	for i := 0; i < len(words); i += 8 {
 		words[i]++
 	}

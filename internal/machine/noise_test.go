@@ -15,7 +15,7 @@ var (
 		busy: 40_000, steal: 10, total: 50_200, pressure: 7000, throttle: 3, hot: 5, moved: 9}
 )
 
-func unknown(at time.Time) observation {
+func unknownObservation(at time.Time) observation {
 	return observation{at: at, busy: -1, steal: -1, total: -1, pressure: -1, throttle: -1, hot: -1, moved: -1}
 }
 
@@ -43,8 +43,8 @@ func TestNoiseWarnings(t *testing.T) {
 		{"everything", func(_, o *observation) {
 			o.steal, o.busy, o.pressure, o.throttle, o.hot, o.speed, o.moved = 60, 40_100, 1e6, 4, 6, 0.5, 50_000
 		}, []string{"host", "other processes", "waited", "stopped", "heat", "50 % of the speed", "moved"}},
-		{"unknown at the start", func(o, _ *observation) { *o = unknown(o.at) }, nil},
-		{"unknown at the end", func(_, o *observation) { *o = unknown(o.at) }, nil},
+		{"unknown at the start", func(o, _ *observation) { *o = unknownObservation(o.at) }, nil},
+		{"unknown at the end", func(_, o *observation) { *o = unknownObservation(o.at) }, nil},
 		{"counters restart", func(_, o *observation) {
 			o.busy, o.steal, o.total, o.pressure, o.throttle, o.hot, o.moved = 0, 0, 0, 0, 0, 0, 0
 		}, nil},
@@ -174,9 +174,9 @@ func TestWatchSamples(t *testing.T) {
 		"a limit comes":    {"max 100000", "50000 100000", []int{0, 1, 2, 3}, 4, 0.5, []string{kindLimit}, "4 CPUs", "none at the start; in 1 of 2 windows not, as 0.5 CPUs"},
 		"a limit goes":     {"50000 100000", "max 100000", []int{0, 1, 2, 3}, 4, 0.5, []string{kindLimit}, "4 CPUs", "none at the start; in 1 of 2 windows not, as 0.5 CPUs"},
 	} {
-		e := edited(t, limit, "max 100000").read()
-		w := watch(edited(t, limit, c.before).fsys, []int{0, 1, 2, 3})
-		n := w.stop(edited(t, limit, c.after).fsys, c.cpus)
+		e := editedFixture(t, limit, "max 100000").read()
+		w := watch(editedFixture(t, limit, c.before).fsys, []int{0, 1, 2, 3})
+		n := w.stop(editedFixture(t, limit, c.after).fsys, c.cpus)
 		if n.CPUs != c.left || n.Limit != c.limit {
 			t.Errorf("%s: %d CPUs, limit %v, want %d and %v", name, n.CPUs, n.Limit, c.left, c.limit)
 		}
@@ -194,8 +194,8 @@ func TestWatchSamples(t *testing.T) {
 		"sys/devices/system/cpu/cpu2/cpufreq/scaling_governor": kindGovernor,
 		"sys/devices/system/cpu/cpufreq/policy0/boost":         kindTurbo,
 	} {
-		quiet := edited(t, "", "")
-		other := edited(t, path, map[string]string{kindGovernor: "powersave", kindTurbo: "1"}[kind])
+		quiet := editedFixture(t, "", "")
+		other := editedFixture(t, path, map[string]string{kindGovernor: "powersave", kindTurbo: "1"}[kind])
 		was := readConditions(quiet.fsys, quiet.cpus)
 		for _, ends := range [][2]fixture{{quiet, other}, {other, quiet}, {other, other}} {
 			n := watch(ends[0].fsys, quiet.cpus).stop(ends[1].fsys, quiet.cpus)

@@ -30,7 +30,7 @@ func TestCPUOrderRules(t *testing.T) {
 				func(p Place) int { return p.Package },
 				func(p Place) int { return p.Cache },
 			} {
-				if n := changes(ps[:cores], key); n != max(1, ps[:cores].parts(key))-1 {
+				if n := countChanges(ps[:cores], key); n != max(1, ps[:cores].parts(key))-1 {
 					t.Errorf("%s: %v leaves a socket or cache and comes back", f.name, ps.CPUs())
 				}
 			}
@@ -38,7 +38,7 @@ func TestCPUOrderRules(t *testing.T) {
 	}
 }
 
-func changes(ps Topology, key func(Place) int) (n int) {
+func countChanges(ps Topology, key func(Place) int) (n int) {
 	for i := range len(ps) - 1 {
 		if key(ps[i]) != key(ps[i+1]) {
 			n++

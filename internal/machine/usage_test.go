@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func work(d time.Duration) {
+func workFor(d time.Duration) {
 	for start := time.Now(); time.Since(start) < d; {
 		Do(1000)
 	}
@@ -16,7 +16,7 @@ func work(d time.Duration) {
 
 func TestProcessUsage(t *testing.T) {
 	before := ProcessUsage()
-	work(30 * time.Millisecond)
+	workFor(30 * time.Millisecond)
 	after := ProcessUsage()
 	if d := after.Sub(before); d.CPU() <= 0 || d.Voluntary < 0 || d.Involuntary < 0 {
 		t.Errorf("30 ms of work used %+v", d)
@@ -35,10 +35,10 @@ func TestThreadUsage(t *testing.T) {
 		t.Skipf("%s does not tell what a thread used", runtime.GOOS)
 	}
 	done := make(chan struct{})
-	go func() { work(40 * time.Millisecond); close(done) }()
+	go func() { workFor(40 * time.Millisecond); close(done) }()
 	<-done
 	middle, _ := ThreadUsage()
-	work(40 * time.Millisecond)
+	workFor(40 * time.Millisecond)
 	after, _ := ThreadUsage()
 	waited, worked := middle.Sub(before), after.Sub(middle)
 	if worked.CPU() <= 0 || waited.CPU() >= worked.CPU() || waited.Voluntary < 1 {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-func took(c Clock, n int) float64 {
+func measureWork(c Clock, n int) float64 {
 	spans := make([]float64, 31)
 	for i := range spans {
 		start := c.Now()
@@ -51,8 +51,8 @@ func TestIterations(t *testing.T) {
 func TestWorkLastsAsLongAsAsked(t *testing.T) {
 	c := Calibrate()
 	for _, d := range []time.Duration{10 * time.Microsecond, 200 * time.Microsecond} {
-		eventually(t, 10, func() (bool, string) {
-			got := took(c, CalibrateWork(c).Iterations(d))
+		retryMeasurement(t, 10, func() (bool, string) {
+			got := measureWork(c, CalibrateWork(c).Iterations(d))
 			return math.Abs(got/float64(d)-1) < 0.1, fmt.Sprintf("%v of work lasts %v ns", d, got)
 		})
 	}

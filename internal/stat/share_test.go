@@ -24,7 +24,7 @@ func TestUpperBound(t *testing.T) {
 		last := 0.0
 		for k := range n {
 			p := UpperBound(k, n)
-			if got := cumulated(k, n, p); math.Abs(got-0.05) > 1e-7 {
+			if got := cumulativeShare(k, n, p); math.Abs(got-0.05) > 1e-7 {
 				t.Errorf("%d of %d: with the share %v so few are seen in %v of the runs, want 0.05", k, n, p, got)
 			}
 			if p <= last || p < float64(k)/float64(n) {
@@ -35,7 +35,7 @@ func TestUpperBound(t *testing.T) {
 	}
 }
 
-func cumulated(k, n int, p float64) (sum float64) {
+func cumulativeShare(k, n int, p float64) (sum float64) {
 	ln := func(n int) float64 { v, _ := math.Lgamma(float64(n + 1)); return v }
 	for i := range k + 1 {
 		sum += math.Exp(ln(n) - ln(i) - ln(n-i) + float64(i)*math.Log(p) + float64(n-i)*math.Log1p(-p))
@@ -54,7 +54,7 @@ func TestJain(t *testing.T) {
 	}
 }
 
-func near(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
+func nearlyEqual(a, b float64) bool { return math.Abs(a-b) < 1e-12 }
 
 func TestHolm(t *testing.T) {
 	for _, c := range []struct{ in, want []float64 }{
@@ -64,7 +64,7 @@ func TestHolm(t *testing.T) {
 		{[]float64{0.5, 0.6, 1}, []float64{1, 1, 1}},
 		{[]float64{0.02, 0.02}, []float64{0.04, 0.04}},
 	} {
-		if got := Holm(slices.Clone(c.in)); !slices.EqualFunc(got, c.want, near) {
+		if got := Holm(slices.Clone(c.in)); !slices.EqualFunc(got, c.want, nearlyEqual) {
 			t.Errorf("%v: got %v, want %v", c.in, got, c.want)
 		}
 	}

@@ -38,7 +38,7 @@ func TestDiesWithOwner(t *testing.T) {
 	requireNoError(t, err)
 	requireNoError(t, owner.Start())
 	line, readErr := bufio.NewReader(stdout).ReadString('\n')
-	for deadline := time.Now().Add(10 * time.Second); threads(line) < 3 && time.Now().Before(deadline); {
+	for deadline := time.Now().Add(10 * time.Second); countThreads(line) < 3 && time.Now().Before(deadline); {
 		time.Sleep(time.Millisecond) // until it measures
 	}
 	requireNoError(t, errors.Join(readErr, owner.Process.Kill()))
@@ -48,15 +48,15 @@ func TestDiesWithOwner(t *testing.T) {
 	if _, err := strconv.Atoi(strings.TrimSpace(line)); err != nil {
 		t.Fatalf("the owner said %q", line)
 	}
-	for deadline := time.Now().Add(20 * time.Second); threads(line) > 0; time.Sleep(time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); countThreads(line) > 0; time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("process %s outlives its owner", line)
 		}
 	}
 }
 
-// threads returns a process's threads, 0 if it is gone or a zombie.
-func threads(pid string) int {
+// countThreads returns a process's threads, 0 if it is gone or a zombie.
+func countThreads(pid string) int {
 	text, err := os.ReadFile("/proc/" + strings.TrimSpace(pid) + "/stat")
 	if err != nil {
 		return 0

@@ -144,7 +144,7 @@ func (z *zone) lookup(ctx context.Context, host string) ([]string, error) {
 	return nil, errNoHost
 }
 
-func round(h *hosts) (addrs []string, errs []error) {
+func roundOf(h *hosts) (addrs []string, errs []error) {
 	for {
 		h.Next()
 		to, _ := h.due()
@@ -176,7 +176,7 @@ func TestNames(t *testing.T) {
 		expect := func(what string, failed int, want ...string) {
 			t.Helper()
 			began := time.Now()
-			addrs, errs := round(h)
+			addrs, errs := roundOf(h)
 			if slices.Sort(want); !slices.Equal(addrs, want) || len(errs) != failed {
 				t.Errorf("%s: tried %v and failed by %v, want %v and %d", what, addrs, errs, want, failed)
 			}
@@ -193,10 +193,10 @@ func TestNames(t *testing.T) {
 		z.slow = 2 * time.Second
 		z.hosts["gone"] = []string{"10.0.0.5"}
 		expect("slow lookups", 0, "10.0.0.3:2181", "[2001:db8::1]:2182", "127.0.0.1:2183", "10.0.0.4:2181")
-		if addrs, errs := round(hostsOf(t, z.lookup, "zk:2181")); len(addrs) != 0 || len(errs) != 1 || !errors.Is(errs[0], errNoHost) {
+		if addrs, errs := roundOf(hostsOf(t, z.lookup, "zk:2181")); len(addrs) != 0 || len(errs) != 1 || !errors.Is(errs[0], errNoHost) {
 			t.Errorf("a first lookup, slow and without an answer: %v, %v", addrs, errs)
 		}
-		if addrs, errs := round(hostsOf(t, z.lookup, "gone:2181")); len(addrs) != 1 || len(errs) != 0 {
+		if addrs, errs := roundOf(hostsOf(t, z.lookup, "gone:2181")); len(addrs) != 1 || len(errs) != 0 {
 			t.Errorf("a first lookup that is slow: %v, %v", addrs, errs)
 		}
 	})

@@ -30,7 +30,7 @@ func TestCreateZxid(t *testing.T) {
 	server, acl := startEnsemble(t, backend.EnsembleOptions{}), zk.WorldACL(zk.PermAll)
 	var wg sync.WaitGroup
 	for k, addr := range server.Endpoint().Addrs[0] {
-		z := connect(t, zksession.Options{Servers: []string{addr}})
+		z := connectServer(t, zksession.Options{Servers: []string{addr}})
 		for g := range goroutines {
 			wg.Go(func() {
 				for i := range rounds {
@@ -53,7 +53,7 @@ func TestCreateZxid(t *testing.T) {
 // TestDeleteOn: a deletion bound to a connection happens on that one or not at all.
 func TestDeleteOn(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
-	z := connect(t, zksession.Options{Servers: at.Addrs[0], Username: at.Username, Password: at.Password, TLS: at.TLS})
+	z := connectServer(t, zksession.Options{Servers: at.Addrs[0], Username: at.Username, Password: at.Password, TLS: at.TLS})
 	node, err := z.Create("/locklab-link-", nil, zk.FlagEphemeralSequential, zk.WorldACL(zk.PermAll))
 	requireNoError(t, err)
 	old := z.Link()
@@ -87,7 +87,7 @@ func TestManyWatches(t *testing.T) {
 		3 * 100:   false,
 	} {
 		t.Run(fmt.Sprint(watches), func(t *testing.T) {
-			z := connect(t, zksession.Options{Servers: at.Addrs[0]})
+			z := connectServer(t, zksession.Options{Servers: at.Addrs[0]})
 			for i := range watches {
 				path := fmt.Sprintf("/%0999d", i)
 				if _, _, _, err := z.ExistsW(strings.Replace(path, "0", "x", 1)); err != nil {
@@ -136,8 +136,8 @@ func requireNoError(t *testing.T, err error) {
 
 func errorOf[T any](_ T, err error) error { return err }
 
-// connect returns a connection for the duration of t.
-func connect(t *testing.T, o zksession.Options) *zksession.Conn {
+// connectServer returns a connection for the duration of t.
+func connectServer(t *testing.T, o zksession.Options) *zksession.Conn {
 	t.Helper()
 	z, err := zksession.Connect(t.Context(), o)
 	requireNoError(t, err)
@@ -148,7 +148,7 @@ func connect(t *testing.T, o zksession.Options) *zksession.Conn {
 // connectWatched connects with a short session. Every end of a session is sent to expired.
 func connectWatched(t *testing.T, addrs []string, expired chan<- struct{}) *zksession.Conn {
 	t.Helper()
-	return connect(t, zksession.Options{Servers: addrs, SessionTimeout: time.Second, OnEvent: func(ev zk.Event) {
+	return connectServer(t, zksession.Options{Servers: addrs, SessionTimeout: time.Second, OnEvent: func(ev zk.Event) {
 		if ev.State == zk.StateExpired {
 			expired <- struct{}{}
 		}
@@ -220,7 +220,7 @@ func TestAuthenticationRequired(t *testing.T) {
 func TestNoSession(t *testing.T) {
 	t.Parallel()
 	_, addrs := startServer(t, "maxClientCnxns=1")
-	z := connect(t, zksession.Options{Servers: addrs})
+	z := connectServer(t, zksession.Options{Servers: addrs})
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
 	if _, err := zksession.Connect(ctx, zksession.Options{Servers: addrs}); !errors.Is(err, zksession.ErrNoSession) ||
@@ -228,7 +228,7 @@ func TestNoSession(t *testing.T) {
 		t.Errorf("Connect at the limit of connections = %v", err)
 	}
 	z.Close()
-	connect(t, zksession.Options{Servers: addrs})
+	connectServer(t, zksession.Options{Servers: addrs})
 }
 
 // TestClose: Close returns after the library has ended, in every state.
@@ -236,7 +236,7 @@ func TestClose(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	leaktest.All(t)
 	for range 5 {
-		z := connect(t, zksession.Options{Servers: at.Addrs[0]})
+		z := connectServer(t, zksession.Options{Servers: at.Addrs[0]})
 		if z.Close(); !z.Ended() {
 			t.Fatal("Close returned before the library's goroutines ended")
 		}
@@ -249,7 +249,7 @@ func TestCloseLate(t *testing.T) {
 	const timeout, patience = 40 * time.Second, 20 * time.Second
 	server, addrs := startServer(t, "")
 	o := zksession.Options{Servers: addrs, SessionTimeout: timeout}
-	z, see := connect(t, o), connect(t, o)
+	z, see := connectServer(t, o), connectServer(t, o)
 	if z.SessionTimeout() != timeout {
 		t.Fatalf("the server grants a session timeout of %v", z.SessionTimeout())
 	}

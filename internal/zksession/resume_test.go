@@ -204,7 +204,7 @@ func TestDebt(t *testing.T) {
 							time.Sleep(2 * debtLasts)
 						}
 					}
-					if got := asked(to.all()); !slices.Equal(got, one.want) {
+					if got := askedZxids(to.all()); !slices.Equal(got, one.want) {
 						t.Errorf("connection %d asks for what is after %d, want %d", n, got, one.want)
 					}
 					c.Close()
@@ -214,7 +214,7 @@ func TestDebt(t *testing.T) {
 	}
 }
 
-func asked(stream []byte) (zxids []uint64) {
+func askedZxids(stream []byte) (zxids []uint64) {
 	for i, head := range heads(stream) {
 		if op, _ := word(head, 1); i > 0 && op == wire.OpSetWatches {
 			zxids = append(zxids, binary.BigEndian.Uint64(head[8:]))

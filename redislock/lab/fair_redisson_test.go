@@ -50,8 +50,8 @@ func (s *scene) dieInQueue(w *fairThread) {
 func fairKeys(t *testing.T, s *scene) {
 	f := s.fair(0, time.Minute)
 	a, b, c := f.thread(), f.thread(), f.thread()
-	l := acquire(t, a)
-	again := acquire(t, a)
+	l := acquireLock(t, a)
+	again := acquireLock(t, a)
 	if got := s.onlyField("2"); got != a.field {
 		t.Errorf("the owner is %q, want %q", got, a.field)
 	}
@@ -68,8 +68,8 @@ func fairKeys(t *testing.T, s *scene) {
 			t.Errorf("waiter %d is waited for in %.0f s, want the lease and a minute each: %.0f", i, got, want)
 		}
 	}
-	unlock(t, l)
-	unlock(t, again)
+	unlockLease(t, l)
+	unlockLease(t, again)
 	if s.exists() {
 		t.Error("the key is left")
 	}
@@ -83,10 +83,10 @@ func fairRequests(t *testing.T, s *scene) {
 	c := newLink(t, s.at)
 	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
 	a := f.thread()
-	unlock(t, acquire(t, a))
+	unlockLease(t, acquireLock(t, a))
 	before := c.Counts()
 	for range 20 {
-		unlock(t, acquire(t, a))
+		unlockLease(t, acquireLock(t, a))
 	}
 	if n := c.Counts().Sub(before).Requests; n != 60 {
 		t.Errorf("20 cycles cost %d requests, want 3 each", n)
@@ -98,11 +98,11 @@ func fairLostReply(t *testing.T, s *scene) {
 	c := newLink(t, through, func(o *redis.Options) { o.MaxRetries = 3 })
 	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
 	a := f.thread()
-	unlock(t, acquire(t, a))
+	unlockLease(t, acquireLock(t, a))
 	p.Inject(faultproxy.Fault{Do: faultproxy.LoseReply, Match: faultproxy.Op("evalsha")})
-	l := acquire(t, a)
+	l := acquireLock(t, a)
 	s.onlyField("2")
-	unlock(t, l)
+	unlockLease(t, l)
 	if !s.exists() {
 		t.Error("the lock is free: the hazard is gone")
 	}
@@ -124,7 +124,7 @@ func twiceTheWait(t *testing.T, s *scene) {
 	const wait, slow = 600 * time.Millisecond, 500 * time.Millisecond
 	p, q := s.process12(), s.process12()
 	s.take(p.thread().try)
-	q.before = once("subscribe", func() { time.Sleep(slow) })
+	q.before = onceBefore("subscribe", func() { time.Sleep(slow) })
 	began := time.Now()
 	if ok, err := q.thread().lock(t.Context(), wait, 0); ok || err != nil {
 		t.Errorf("tryLock = %t, %v", ok, err)
@@ -147,10 +147,10 @@ func leftOver(t *testing.T, s *scene) {
 		s.take(h.try)
 		s.expectUnlock(h, true)
 	}
-	eventually(t, "three permits", func() bool { return len(e.latch) == 3 })
+	waitUntil(t, "three permits", func() bool { return len(e.latch) == 3 })
 	s.hold(h)
 	var sleeps atomic.Int32
-	q.before = count("sleep", &sleeps)
+	q.before = countStep("sleep", &sleeps)
 	expectTimeout(t, time.Second, q.thread().hold)
 	if n := sleeps.Load(); n != 4 {
 		t.Errorf("it slept %d times, want 4, after three wake-ups in vain: the hazard is gone", n)
@@ -191,7 +191,7 @@ func herd12(t *testing.T, s *scene) {
 	stay := make(chan struct{})
 	for range processes {
 		p := s.process12()
-		p.before = count("sleep", &sleeps)
+		p.before = countStep("sleep", &sleeps)
 		all.Go(func() {
 			w := p.thread()
 			if _, err := w.hold(t.Context()); err != nil {
@@ -201,9 +201,9 @@ func herd12(t *testing.T, s *scene) {
 			s.expectUnlock(w, true)
 		})
 	}
-	eventually(t, "all sleep", func() bool { return sleeps.Load() == processes })
+	waitUntil(t, "all sleep", func() bool { return sleeps.Load() == processes })
 	s.expectUnlock(h, true)
-	eventually(t, "all but one have been woken in vain", func() bool { return sleeps.Load() == 2*processes-1 })
+	waitUntil(t, "all but one have been woken in vain", func() bool { return sleeps.Load() == 2*processes-1 })
 	close(stay)
 	all.Wait()
 	t.Logf("%d processes wait: one release wakes %d, %d of them in vain", processes, processes, processes-1)

@@ -44,8 +44,8 @@ func TestCareless(t *testing.T) {
 	s := newScene(t, at)
 	link := newLink(t, at)
 	m, other := newCareless(newPlain(t, link), s.key, 0), newCareless(newPlain(t, newLink(t, at)), s.key, 0)
-	unlock(t, acquire(t, m)) // the server has the scripts from now on
-	l := acquire(t, m)
+	unlockLease(t, acquireLock(t, m)) // the server has the scripts from now on
+	l := acquireLock(t, m)
 	var next harness.Lease
 	link.client.AddHook(&before{do: func() {
 		s.expire()
@@ -112,7 +112,7 @@ func TestTokenSteps(t *testing.T) {
 			}
 			hurt, other := join(through), join(at)
 			if c.op != "evalsha" { // the list exists, and no element is lost
-				unlock(t, acquire(t, other))
+				unlockLease(t, acquireLock(t, other))
 			}
 			hit := p.Inject(faultproxy.Fault{Do: c.do, Match: faultproxy.Op(c.op)})
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -138,7 +138,7 @@ func TestTokenSteps(t *testing.T) {
 				t.Errorf("Lock of the other = %v, want a lease: %t", err, c.usable)
 			}
 			if err == nil {
-				unlock(t, l)
+				unlockLease(t, l)
 			}
 			rdb, _, err := wireredis.Connect(at)
 			requireNoError(t, err)

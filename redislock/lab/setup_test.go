@@ -67,7 +67,7 @@ func newPlain(t *testing.T, l link) *process {
 	return p
 }
 
-func acquire[L harness.Lease](t *testing.T, m interface {
+func acquireLock[L harness.Lease](t *testing.T, m interface {
 	Lock(context.Context) (L, error)
 }) L {
 	t.Helper()
@@ -78,12 +78,12 @@ func acquire[L harness.Lease](t *testing.T, m interface {
 	return l
 }
 
-func unlock(t *testing.T, l harness.Lease) {
+func unlockLease(t *testing.T, l harness.Lease) {
 	t.Helper()
 	requireNoError(t, l.Unlock(t.Context()))
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -141,7 +141,7 @@ func (s *scene) hold(h *thread12) {
 
 func (s *scene) expire() {
 	s.watch.client.PExpire(s.t.Context(), s.key, time.Millisecond)
-	eventually(s.t, "the lease is over", func() bool { return s.watch.client.Exists(s.t.Context(), s.key).Val() == 0 })
+	waitUntil(s.t, "the lease is over", func() bool { return s.watch.client.Exists(s.t.Context(), s.key).Val() == 0 })
 }
 
 func (s *scene) exists() bool { return s.watch.client.Exists(s.t.Context(), s.key).Val() == 1 }
@@ -187,8 +187,8 @@ func expectTimeout[L any](t *testing.T, wait time.Duration, lock func(context.Co
 	}
 }
 
-// once returns a hook that calls f before the first step of that name.
-func once(step string, f func()) func(string) {
+// onceBefore returns a hook that calls f before the first step of that name.
+func onceBefore(step string, f func()) func(string) {
 	first := sync.OnceFunc(f)
 	return func(s string) {
 		if s == step {
@@ -197,8 +197,8 @@ func once(step string, f func()) func(string) {
 	}
 }
 
-// count returns a hook that counts the steps of that name.
-func count(step string, n *atomic.Int32) func(string) {
+// countStep returns a hook that counts the steps of that name.
+func countStep(step string, n *atomic.Int32) func(string) {
 	return func(s string) {
 		if s == step {
 			n.Add(1)

@@ -28,7 +28,7 @@ var (
 	figureTag = regexp.MustCompile(`<figure>|<h[234] id|<details><summary>numbers|<p class="doc">[^<]*too many to read here`)
 )
 
-func inaccessible(page string) (out []string) {
+func inaccessibleParts(page string) (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	level := 0
 	for i, m := range headingRE.FindAllStringSubmatch(page, -1) {
@@ -81,8 +81,8 @@ func inaccessible(page string) (out []string) {
 	return append(out, findIllegible(page)...)
 }
 
-// dependent returns the parts of a page that need the network, and its charts without a text.
-func dependent(page string) (out []string) {
+// networkParts returns the parts of a page that need the network, and its charts without a text.
+func networkParts(page string) (out []string) {
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	if len(page) > 1<<20 {
 		say("the page is %d bytes, want at most 1 MB", len(page))
@@ -115,7 +115,7 @@ func dependent(page string) (out []string) {
 
 func requireAccessible(t *testing.T, page string) {
 	t.Helper()
-	for _, m := range inaccessible(page) {
+	for _, m := range inaccessibleParts(page) {
 		t.Error(m)
 	}
 }
@@ -146,10 +146,10 @@ func pages(t *testing.T) map[string]string {
 	for _, dir := range []string{goldenRun, axesRun, hardwareRun} {
 		out[dir] = pageOf(t, must(result.Load(dir)))
 	}
-	all := everything()
+	all := completeRun()
 	all.Faults = synthetic.Faults()
-	out["every kind"], out["empty"], out["settings"], out["laboratory"] = pageOf(t, all), pageOf(t, &result.Run{}), pageOf(t, gallery(3, everySetting...)), pageOf(t, laboratory())
-	distant := farther(time.Millisecond)
+	out["every kind"], out["empty"], out["settings"], out["laboratory"] = pageOf(t, all), pageOf(t, &result.Run{}), pageOf(t, gallery(3, everySetting...)), pageOf(t, hardwareFindings())
+	distant := delayedRun(time.Millisecond)
 	distant.RoundTrips = []time.Duration{2 * time.Millisecond}
 	out["distance"] = pageOf(t, distant)
 	quiet := synthetic.Days("a", 2, 3, 8, []int{1}, []synthetic.Model{synthetic.Fast("mcs", 1e6)}, func(int, string) float64 { return 1 })
@@ -161,7 +161,7 @@ func pages(t *testing.T) map[string]string {
 // TestPages: every page is accessible, one file, and its columns lead to definitions.
 func TestPages(t *testing.T) {
 	for name, page := range pages(t) {
-		mistakes := append(inaccessible(page), dependent(page)...)
+		mistakes := append(inaccessibleParts(page), networkParts(page)...)
 		if name != "machines" && !strings.HasSuffix(name, "history") { // whose columns are machines or runs
 			mistakes = append(mistakes, findUnexplained(page)...)
 		}
@@ -173,30 +173,30 @@ func TestPages(t *testing.T) {
 
 // TestPageChecks: each check of TestPages finds a damage of the page.
 func TestPageChecks(t *testing.T) {
-	page := pageOf(t, everything())
+	page := pageOf(t, completeRun())
 	for _, c := range []struct {
 		check    func(page string) []string
 		old, new string
 		want     string // in what the check finds
 	}{
-		{inaccessible, "<h3 ", "<h5 ", "of level 5"},
-		{inaccessible, `<html lang="en">`, "<html>", "lacks <html lang"},
-		{inaccessible, `id="violations"`, `id="environment"`, "is given twice"},
-		{inaccessible, `id="content"`, `id="c"`, "nothing has the id"},
-		{inaccessible, ` tabindex="0"`, "", "cannot be reached"},
-		{inaccessible, `aria-label="Chart: `, `tabindex="0" aria-label="Chart: `, "also where it does not scroll"},
-		{inaccessible, `aria-label="Chart: `, `data-label="`, "has no name"},
-		{inaccessible, `<th scope="col">`, "<th>", "says not of what"},
-		{inaccessible, `<tr><th scope="row">`, "<tr><td>", "a row has no heading"},
-		{inaccessible, "<summary>numbers", "<summary>figures", "has no table"},
-		{inaccessible, "fill:var(--ink)", "fill:var(--sage)", "text in a chart is in sage"},
-		{inaccessible, "<style>", "<style> a { transition: all 1s; }", "the style has transition"},
-		{inaccessible, ":focus-visible", ":focused", "the page lacks :focus-visible"},
-		{dependent, "<title>", `<link href="x.css"><title>`, "has \"<link\""},
-		{dependent, "<h1>", `<h1>https://example.org`, "refers to https"},
-		{dependent, "<desc", "<text", "not described"},
-		{dependent, "fill:var(--ink)", "fill:#123456", "fixed colour"},
-		{dependent, "</svg>", "<g></svg>", "not well-formed"},
+		{inaccessibleParts, "<h3 ", "<h5 ", "of level 5"},
+		{inaccessibleParts, `<html lang="en">`, "<html>", "lacks <html lang"},
+		{inaccessibleParts, `id="violations"`, `id="environment"`, "is given twice"},
+		{inaccessibleParts, `id="content"`, `id="c"`, "nothing has the id"},
+		{inaccessibleParts, ` tabindex="0"`, "", "cannot be reached"},
+		{inaccessibleParts, `aria-label="Chart: `, `tabindex="0" aria-label="Chart: `, "also where it does not scroll"},
+		{inaccessibleParts, `aria-label="Chart: `, `data-label="`, "has no name"},
+		{inaccessibleParts, `<th scope="col">`, "<th>", "says not of what"},
+		{inaccessibleParts, `<tr><th scope="row">`, "<tr><td>", "a row has no heading"},
+		{inaccessibleParts, "<summary>numbers", "<summary>figures", "has no table"},
+		{inaccessibleParts, "fill:var(--ink)", "fill:var(--sage)", "text in a chart is in sage"},
+		{inaccessibleParts, "<style>", "<style> a { transition: all 1s; }", "the style has transition"},
+		{inaccessibleParts, ":focus-visible", ":focused", "the page lacks :focus-visible"},
+		{networkParts, "<title>", `<link href="x.css"><title>`, "has \"<link\""},
+		{networkParts, "<h1>", `<h1>https://example.org`, "refers to https"},
+		{networkParts, "<desc", "<text", "not described"},
+		{networkParts, "fill:var(--ink)", "fill:#123456", "fixed colour"},
+		{networkParts, "</svg>", "<g></svg>", "not well-formed"},
 		{findUnexplained, `<a href="#term-workers">workers</a>`, "workers", `"workers" leads to no definition`},
 		{findUnexplained, `id="metric-jain"`, `id="metric-jane"`, `"jain" leads to metric-jain,`},
 	} {
@@ -207,7 +207,7 @@ func TestPageChecks(t *testing.T) {
 	}
 }
 
-func unfolded(page string) string {
+func unfoldPage(page string) string {
 	for { // innermost first
 		i := strings.Index(page, "</details>")
 		if i < 0 {

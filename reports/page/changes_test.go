@@ -57,7 +57,7 @@ func TestChanges(t *testing.T) {
 	}{"comparison": {CompareChanges(c), c.Tables()}, "history": {HistoryChanges(h, false), h.Tables()}, "every run": {HistoryChanges(h, true), h.Tables()}} {
 		forms := make(map[string]string)
 		for _, format := range ChangesFormats {
-			forms[format] = written(t, func(w io.Writer) error { return x.Write(w, format, 100) })
+			forms[format] = writtenBy(t, func(w io.Writer) error { return x.Write(w, format, 100) })
 		}
 		cells := 0
 		for _, table := range x.tables {
@@ -98,7 +98,7 @@ func TestRemedies(t *testing.T) {
 	for _, pair := range []string{"", "p"} {
 		runs := changedRuns()
 		runs[0].Manifest.Pair, runs[1].Manifest.Pair = pair, pair
-		text := written(t, func(w io.Writer) error { return CompareChanges(comparisonOf(runs)).Write(w, "text", 400) })
+		text := writtenBy(t, func(w io.Writer) error { return CompareChanges(comparisonOf(runs)).Write(w, "text", 400) })
 		if strings.Contains(text, "--resume") != (pair == "") || strings.Contains(text, "Measure both builds again.") != (pair != "") {
 			t.Errorf("pair %q:\n%s", pair, text)
 		}
@@ -109,7 +109,7 @@ func TestSpreadsheet(t *testing.T) {
 	for _, name := range []string{"=HYPERLINK(\"http://x\")", "+1", "-1", "@SUM(A1)", "\t=1", "  =1", "＝1", "|calc", "a\n=1"} {
 		c := comparisonOf(changedRuns())
 		c.Rows[0].Lock.Name, c.Rows[0].Points[1].Gap, c.Rows[0].Points[1].Before.Hi = name, name, math.Inf(1)
-		text := written(t, func(w io.Writer) error { return CompareChanges(c).Write(w, "csv", 0) })
+		text := writtenBy(t, func(w io.Writer) error { return CompareChanges(c).Write(w, "csv", 0) })
 		for _, line := range must(csv.NewReader(strings.NewReader(text)).ReadAll()) {
 			for _, cell := range line {
 				if s := strings.TrimLeft(cell, " "); s != "" && strings.ContainsRune("=+-@\t\r\n|%＝＋－＠", []rune(s)[0]) || strings.Contains(cell, "Inf") || strings.Contains(cell, "NaN") {

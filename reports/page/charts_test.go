@@ -45,19 +45,19 @@ func gallery(rounds int, settings ...string) *result.Run {
 	run := *base
 	for _, name := range settings {
 		if name == openLoops {
-			run.Results = append(run.Results, opened(base)...)
+			run.Results = append(run.Results, openLoopResults(base)...)
 			continue
 		}
-		run.Results = append(run.Results, vary(base, otherSettings[name], 0.5)...)
+		run.Results = append(run.Results, varyResults(base, otherSettings[name], 0.5)...)
 	}
-	run.Findings = laboratory().Findings
+	run.Findings = hardwareFindings().Findings
 	return &run
 }
 
 const openLoops = "open"
 
-// opened returns base with eight workers as open loops, too fast for some locks.
-func opened(base *result.Run) (out []*result.Result) {
+// openLoopResults returns base with eight workers as open loops, too fast for some locks.
+func openLoopResults(base *result.Run) (out []*result.Result) {
 	for _, r := range base.Results {
 		if r.Workload.Workers != 8 || r.Lock.Status == harness.Control {
 			continue
@@ -118,7 +118,7 @@ func charts(t *testing.T, run *result.Run) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
 	for _, p := range Posters(run) {
-		out[p.Name] = written(t, func(w io.Writer) error { return writeSVG(w, p) })
+		out[p.Name] = writtenBy(t, func(w io.Writer) error { return writeSVG(w, p) })
 	}
 	return out
 }
@@ -213,8 +213,8 @@ func TestLoadsUnderConditions(t *testing.T) {
 	}
 }
 
-// contended returns a run of a queue, a herd, a poller and a misfit, with up to 1000 workers.
-func contended(asked ...int) *result.Run {
+// contendedRun returns a run of a queue, a herd, a poller and a misfit, with up to 1000 workers.
+func contendedRun(asked ...int) *result.Run {
 	wrong := synthetic.Queue("wrong") // 20 times slower with 1000
 	wrong.Period = func(n float64) time.Duration { return 300*time.Microsecond + time.Duration(5*max(0, n-100)*n) }
 	run := synthetic.Contenders(3, []int{1, 5, 10, 20, 50, 100, 300, 1000}, synthetic.Queue("queue"), synthetic.Herd("herd"), synthetic.Polling("poll"), wrong)
@@ -222,9 +222,9 @@ func contended(asked ...int) *result.Run {
 	return run
 }
 
-// farther returns a run of a queue, a polling lock and one without trips, near and with
+// delayedRun returns a run of a queue, a polling lock and one without trips, near and with
 // delays. The queue takes a round trip and 30 µs for a grant and for a handover.
-func farther(delays ...time.Duration) *result.Run {
+func delayedRun(delays ...time.Duration) *result.Run {
 	model := func(name string) synthetic.Model {
 		m := synthetic.Model{Lock: synthetic.Served(name, harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 1}
 		m.Lock.Traits.FIFO = name == "queue"
@@ -257,8 +257,8 @@ func farther(delays ...time.Duration) *result.Run {
 
 // TestCannotPredict: a run that lacks the input of a prediction gets the reason, and no section.
 func TestCannotPredict(t *testing.T) {
-	local, old, delayed := synthetic.Run(1, 2, 2, []int{1, 100}, synthetic.Fast("tas", 1e6)), farther(), farther()
-	few, far := synthetic.Contenders(2, []int{1, 4, 8}, synthetic.Queue("queue")), contended()
+	local, old, delayed := synthetic.Run(1, 2, 2, []int{1, 100}, synthetic.Fast("tas", 1e6)), delayedRun(), delayedRun()
+	few, far := synthetic.Contenders(2, []int{1, 4, 8}, synthetic.Queue("queue")), contendedRun()
 	for _, r := range old.Results {
 		r.Trips = nil
 	}
@@ -288,34 +288,34 @@ func TestCannotPredict(t *testing.T) {
 			}
 		}
 	}
-	if err := errors.Join(chart.CanExtrapolate(contended()), CanPredict(farther())); err != nil {
+	if err := errors.Join(chart.CanExtrapolate(contendedRun()), CanPredict(delayedRun())); err != nil {
 		t.Error(err)
 	}
-	if text := textOf(t, Report(contended())); strings.Contains(text, chart.ContendersTitle) {
+	if text := textOf(t, Report(contendedRun())); strings.Contains(text, chart.ContendersTitle) {
 		t.Errorf("nothing was asked for, and the terminal has predictions:\n%s", text)
 	}
 }
 
-func breaking(m *synthetic.Model)  { m.Breaks = true }
-func noiseless(m *synthetic.Model) { m.Noise = 0 }
-func asPeer(m *synthetic.Model)    { m.Lock.Family = harness.Peer }
+func breakPromise(m *synthetic.Model) { m.Breaks = true }
+func removeNoise(m *synthetic.Model)  { m.Noise = 0 }
+func asPeer(m *synthetic.Model)       { m.Lock.Family = harness.Peer }
 
 func withStatus(s harness.Status) func(*synthetic.Model) {
 	return func(m *synthetic.Model) { m.Lock.Status = s }
 }
 
-func served(name string, rate float64, edits ...func(*synthetic.Model)) synthetic.Model {
+func remoteModel(name string, rate float64, edits ...func(*synthetic.Model)) synthetic.Model {
 	m := synthetic.Model{Lock: synthetic.Served(name, harness.Redis, harness.KindRedis), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
 	return synthetic.With(m, edits...)
 }
 
 func rankedRun(rounds int) *result.Run {
 	return synthetic.Run(3, rounds, 2, []int{1, 2, 8},
-		blocking("delta", 2e6), blocking("sync-mutex", 3e6), blocking("alpha", 1e6), blocking("gamma", 4e6), blocking("beta", 5e6),
-		synthetic.With(blocking("epsilon", 6e6), withStatus(harness.Historical)),
+		blockingModel("delta", 2e6), blockingModel("sync-mutex", 3e6), blockingModel("alpha", 1e6), blockingModel("gamma", 4e6), blockingModel("beta", 5e6),
+		synthetic.With(blockingModel("epsilon", 6e6), withStatus(harness.Historical)),
 		synthetic.With(synthetic.Fast("empty", 9e9), withStatus(harness.Control)),
-		synthetic.With(synthetic.Fast("breaker", 8e6), breaking),
-		served("queue", 3000), served("poll", 1000), served("redsync", 2000, asPeer), served("rueidis", 1500, asPeer), served("lost", 4000),
+		synthetic.With(synthetic.Fast("breaker", 8e6), breakPromise),
+		remoteModel("queue", 3000), remoteModel("poll", 1000), remoteModel("redsync", 2000, asPeer), remoteModel("rueidis", 1500, asPeer), remoteModel("lost", 4000),
 	)
 }
 

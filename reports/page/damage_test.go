@@ -18,11 +18,11 @@ import (
 
 var extremes = []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, math.MaxInt64, math.MinInt64}
 
-// damaged returns a run with all kinds of results, in which every so many results have v in
+// damagedRun returns a run with all kinds of results, in which every so many results have v in
 // the selected fields.
-func damaged(fields uint32, every int, v float64) *result.Run {
+func damagedRun(fields uint32, every int, v float64) *result.Run {
 	run := gallery(2, "hold", "pinning", openLoops)
-	run.Results = slices.Concat(run.Results, contended().Results, farther(time.Millisecond).Results)
+	run.Results = slices.Concat(run.Results, contendedRun().Results, delayedRun(time.Millisecond).Results)
 	run.RoundTrips, run.Contenders = []time.Duration{time.Millisecond}, []int{100_000}
 	run.Faults, run.Simulations = synthetic.Faults(), simulatedRun().Simulations
 	i := int64(max(math.MinInt64, min(v, math.MaxInt64/2)))
@@ -32,7 +32,7 @@ func damaged(fields uint32, every int, v float64) *result.Run {
 	has := func(f int) bool { return fields>>f&1 == 1 }
 	for k, r := range run.Results {
 		if k%every == 0 {
-			for f, set := range damages(r, i, v) {
+			for f, set := range damagesOf(r, i, v) {
 				if has(f) {
 					set()
 				}
@@ -70,8 +70,8 @@ func damaged(fields uint32, every int, v float64) *result.Run {
 	return run
 }
 
-// damages returns functions by the number of their field, which damage r.
-func damages(r *result.Result, i int64, v float64) map[int]func() {
+// damagesOf returns functions by the number of their field, which damage r.
+func damagesOf(r *result.Result, i int64, v float64) map[int]func() {
 	u := uint64(i)
 	leg := result.Leg{Halves: int(i), Requests: v}
 	return map[int]func(){
@@ -130,7 +130,7 @@ func FuzzCharts(f *testing.F) {
 		f.Add(^uint32(0), v, byte(3)) // everything
 	}
 	f.Fuzz(func(t *testing.T, fields uint32, value, every byte) {
-		run := damaged(fields, 1+int(every%8), extremes[int(value)%len(extremes)])
+		run := damagedRun(fields, 1+int(every%8), extremes[int(value)%len(extremes)])
 		gs := chart.Groups(run)
 		for _, c := range chart.Suite {
 			if g := chart.Largest(gs, c.Remote); g != nil && c.Draw(g).Answer == "" {

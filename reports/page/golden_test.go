@@ -44,8 +44,8 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// written returns the output of write.
-func written(t *testing.T, write func(w io.Writer) error) string {
+// writtenBy returns the output of write.
+func writtenBy(t *testing.T, write func(w io.Writer) error) string {
 	t.Helper()
 	var out strings.Builder
 	if err := write(&out); err != nil {
@@ -56,12 +56,12 @@ func written(t *testing.T, write func(w io.Writer) error) string {
 
 func htmlOf(t *testing.T, d *Document) string {
 	t.Helper()
-	return written(t, d.HTML)
+	return writtenBy(t, d.HTML)
 }
 
 func textOf(t *testing.T, d *Document) string {
 	t.Helper()
-	text := written(t, func(w io.Writer) error { return d.Text(w, 100) })
+	text := writtenBy(t, func(w io.Writer) error { return d.Text(w, 100) })
 	for line := range strings.Lines(text) {
 		if utf8.RuneCountInString(line) > 101 {
 			t.Errorf("a line is wider than 100 columns: %q", line)
@@ -94,9 +94,9 @@ var galleryCharts = []string{chart.RankingLocal.Name, chart.RankingRemote.Name, 
 func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 	run, hardware, simulated := must(result.Load(goldenRun)), must(result.Load(hardwareRun)), simulatedRun()
 	machines, history, changes := loadMachines(machineRuns...), historyOf(synthetic.TwoMachines()), CompareChanges(comparisonOf(changedRuns()))
-	contenders := contended(1500, 100_000)
+	contenders := contendedRun(1500, 100_000)
 	contenders.RoundTrips = []time.Duration{50 * time.Millisecond}
-	distant := farther(time.Millisecond, 5*time.Millisecond)
+	distant := delayedRun(time.Millisecond, 5*time.Millisecond)
 	distant.RoundTrips = []time.Duration{1500 * time.Microsecond}
 	for _, r := range distant.Results { // one prediction is wrong
 		if r.Lock.Name == "queue" && r.Workload.Delay == time.Millisecond && r.Workload.Workers == 1 {
@@ -105,7 +105,7 @@ func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 	}
 	predicted, distance := Report(contenders), Report(distant)
 	outputs := map[string]func(io.Writer) error{
-		"laboratory.html": Report(laboratory()).HTML,
+		"laboratory.html": Report(hardwareFindings()).HTML,
 		"comparison.md":   func(w io.Writer) error { return changes.Write(w, "markdown", 0) },
 		"comparison.txt":  func(w io.Writer) error { return changes.Write(w, "text", 100) },
 		"predicted.txt":   func(w io.Writer) error { return predicted.Text(w, 100) },
@@ -113,7 +113,7 @@ func goldenOutputs(t *testing.T) map[string]func(io.Writer) error {
 		"distance.md":     func(w io.Writer) error { return distance.Markdown(w, "charts", noPicture) },
 	}
 	for name, d := range map[string]*Document{
-		"report": Report(run), "hardware": Report(hardware), "simulated": Report(simulated), "machines": machinesOf(machines), "history": History(history), "safety": Report(survived(t)),
+		"report": Report(run), "hardware": Report(hardware), "simulated": Report(simulated), "machines": machinesOf(machines), "history": History(history), "safety": Report(chaosRun(t)),
 	} {
 		outputs[name+".html"] = d.HTML
 		outputs[name+".txt"] = func(w io.Writer) error { return d.Text(w, 100) }

@@ -17,7 +17,7 @@ import (
 	"locklab/internal/synthetic"
 )
 
-func blocking(name string, rate float64) synthetic.Model {
+func blockingModel(name string, rate float64) synthetic.Model {
 	m := synthetic.Fast(name, rate)
 	m.Lock.Family = harness.Blocking
 	return m
@@ -26,7 +26,7 @@ func blocking(name string, rate float64) synthetic.Model {
 func headlineOf(run *result.Run) string { return numfmt.Plain(plainHeadline(run)) }
 
 func TestHeadline(t *testing.T) {
-	mutex := blocking("sync-mutex", 1e6)
+	mutex := blockingModel("sync-mutex", 1e6)
 	crossing := synthetic.Model{Lock: synthetic.Local("crossing", harness.Spin, harness.Correct), Handed: 0.5, Noise: 0.01, Skew: 9,
 		Rate: func(w int) float64 { return 5e5 + 1.5e6*float64(w/8) }} // workers are 1, 2 and 8
 	for _, c := range []struct {
@@ -35,17 +35,17 @@ func TestHeadline(t *testing.T) {
 		models []synthetic.Model
 		want   string
 	}{
-		{"the default", 10, []synthetic.Model{mutex, blocking("b", 5e5)}, "Inside one process use sync-mutex."},
-		{"a faster lock", 10, []synthetic.Model{mutex, blocking("b", 2e6)}, "Inside one process use b (among the fastest)."},
+		{"the default", 10, []synthetic.Model{mutex, blockingModel("b", 5e5)}, "Inside one process use sync-mutex."},
+		{"a faster lock", 10, []synthetic.Model{mutex, blockingModel("b", 2e6)}, "Inside one process use b (among the fastest)."},
 		{"it depends", 10, []synthetic.Model{mutex, crossing},
 			"Inside one process use sync-mutex without contention and with one worker per CPU; crossing with more workers than CPUs (among the fastest; unfair, its waiters poll)."},
-		{"too few rounds", 3, []synthetic.Model{mutex, blocking("b", 2e6)}, "Inside one process: no recommendation: 3 rounds, 6 needed."},
-		{"one lock", 10, []synthetic.Model{blocking("b", 2e6)}, "Inside one process: no recommendation: only b was measured."},
-		{"without the default", 10, []synthetic.Model{blocking("b", 2e6), blocking("c", 1e6)},
+		{"too few rounds", 3, []synthetic.Model{mutex, blockingModel("b", 2e6)}, "Inside one process: no recommendation: 3 rounds, 6 needed."},
+		{"one lock", 10, []synthetic.Model{blockingModel("b", 2e6)}, "Inside one process: no recommendation: only b was measured."},
+		{"without the default", 10, []synthetic.Model{blockingModel("b", 2e6), blockingModel("c", 1e6)},
 			"Inside one process: no recommendation: sync-mutex was not measured; of 2 locks b is the fastest."},
-		{"a broken lock", 10, []synthetic.Model{mutex, synthetic.With(blocking("b", 9e6), breaking), blocking("c", 5e5)}, "Inside one process use sync-mutex."},
-		{"between processes", 10, []synthetic.Model{served("q", 900), served("p", 500)}, "Between processes use q (not tested for failures)."},
-		{"both", 10, []synthetic.Model{mutex, blocking("b", 5e5), served("q", 900), served("p", 500)},
+		{"a broken lock", 10, []synthetic.Model{mutex, synthetic.With(blockingModel("b", 9e6), breakPromise), blockingModel("c", 5e5)}, "Inside one process use sync-mutex."},
+		{"between processes", 10, []synthetic.Model{remoteModel("q", 900), remoteModel("p", 500)}, "Between processes use q (not tested for failures)."},
+		{"both", 10, []synthetic.Model{mutex, blockingModel("b", 5e5), remoteModel("q", 900), remoteModel("p", 500)},
 			"Inside one process use sync-mutex. Between processes use q (not tested for failures)."},
 	} {
 		if got := headlineOf(synthetic.Run(5, c.rounds, 2, []int{1, 2, 8}, c.models...)); got != c.want {
@@ -55,13 +55,13 @@ func TestHeadline(t *testing.T) {
 }
 
 func TestHeadlineOnClasses(t *testing.T) {
-	run := synthetic.Run(1, 10, 2, []int{1, 8}, served("safe", 500), served("quick", 900), served("quickest", 2000))
+	run := synthetic.Run(1, 10, 2, []int{1, 8}, remoteModel("safe", 500), remoteModel("quick", 900), remoteModel("quickest", 2000))
 	for _, name := range []string{"safe", "quick", "quickest"} {
 		seen := map[oracle.Anomaly]int{oracle.TwoHolders: 50}
 		if name == "safe" {
 			seen = nil
 		}
-		lock := served(name, 1).Lock
+		lock := remoteModel(name, 1).Lock
 		lock.Traits.Fenced = name == "quick"
 		for guarantee, seen := range map[result.Guarantee]map[oracle.Anomaly]int{result.Failover: seen, result.Fencing: nil, result.Recovery: nil} {
 			run.Faults = append(run.Faults, synthetic.Fault(string(guarantee), lock, 200, 0, seen, guarantee))
@@ -128,17 +128,17 @@ func TestPublishedTries(t *testing.T) {
 }
 
 func TestWhy(t *testing.T) {
-	mutex := blocking("sync-mutex", 1e6)
+	mutex := blockingModel("sync-mutex", 1e6)
 	steady := func(m synthetic.Model) synthetic.Model { m.Noise = 0.001; return m }
-	unfair := synthetic.With(blocking("fast", 2e6), func(m *synthetic.Model) { m.Skew, m.Lock.Traits.Handles = 30, true })
+	unfair := synthetic.With(blockingModel("fast", 2e6), func(m *synthetic.Model) { m.Skew, m.Lock.Traits.Handles = 30, true })
 	for want, models := range map[string][]synthetic.Model{
-		"the default; the other lock is not significantly faster by more than the tolerance (10 rounds)": {mutex, blocking("slow", 5e5)},
-		"the default; near is 1.03x (1.03–1.03) as fast, which is within the tolerance (10 rounds)":      {steady(mutex), steady(blocking("near", 1.03e6))},
-		"sync-mutex, the default; not shown to differ by more than the tolerance: fast (10 rounds)":      {mutex, unfair, blocking("also", 1.98e6)},
-		"each worker needs a handle; not shown to differ by more than the tolerance: fast (10 rounds)":   {mutex, unfair, synthetic.With(blocking("also", 1.98e6), func(m *synthetic.Model) { m.Lock.Traits.Handles = true })},
-		"faster at a higher price, but not shown to be 1.25x as fast: fast (10 rounds)":                  {steady(mutex), steady(unfair), steady(blocking("also", 1.8e6))},
-		"1.20x (1.20–1.20) as fast as sync-mutex, the default, but its waiters poll (10 rounds)":         {steady(mutex), steady(blocking("equal", 1e6)), steady(synthetic.Fast("spin", 1.2e6))},
-		"cheaper than spin, which is":      {mutex, synthetic.With(blocking("varies", 1.6e6), func(m *synthetic.Model) { m.Noise = 0.4 }), synthetic.Fast("spin", 2e6)},
+		"the default; the other lock is not significantly faster by more than the tolerance (10 rounds)": {mutex, blockingModel("slow", 5e5)},
+		"the default; near is 1.03x (1.03–1.03) as fast, which is within the tolerance (10 rounds)":      {steady(mutex), steady(blockingModel("near", 1.03e6))},
+		"sync-mutex, the default; not shown to differ by more than the tolerance: fast (10 rounds)":      {mutex, unfair, blockingModel("also", 1.98e6)},
+		"each worker needs a handle; not shown to differ by more than the tolerance: fast (10 rounds)":   {mutex, unfair, synthetic.With(blockingModel("also", 1.98e6), func(m *synthetic.Model) { m.Lock.Traits.Handles = true })},
+		"faster at a higher price, but not shown to be 1.25x as fast: fast (10 rounds)":                  {steady(mutex), steady(unfair), steady(blockingModel("also", 1.8e6))},
+		"1.20x (1.20–1.20) as fast as sync-mutex, the default, but its waiters poll (10 rounds)":         {steady(mutex), steady(blockingModel("equal", 1e6)), steady(synthetic.Fast("spin", 1.2e6))},
+		"cheaper than spin, which is":      {mutex, synthetic.With(blockingModel("varies", 1.6e6), func(m *synthetic.Model) { m.Noise = 0.4 }), synthetic.Fast("spin", 2e6)},
 		", the default, but unfair (Jain ": {mutex, unfair},
 	} {
 		rows := answers(judge.Decisions(synthetic.Run(5, 10, 2, []int{8}, models...)))
@@ -179,7 +179,7 @@ func TestTableText(t *testing.T) {
 	mutex, same := synthetic.Fast(judge.DefaultBaseline, 1e6), synthetic.Fast("same", 1e6)
 	noisy := synthetic.With(synthetic.Fast("wild", 1.05e6), func(m *synthetic.Model) { m.Noise = 0.3 })
 	gentle := synthetic.With(synthetic.Fast("gentle", 1.99e6), func(m *synthetic.Model) { m.Lock.Family = harness.Blocking })
-	broken := synthetic.With(synthetic.Fast("wrong", 9e6), withStatus(harness.Broken), breaking)
+	broken := synthetic.With(synthetic.Fast("wrong", 9e6), withStatus(harness.Broken), breakPromise)
 	for _, c := range []struct {
 		name   string
 		rounds int

@@ -77,7 +77,7 @@ func TestDifferences(t *testing.T) {
 		"Redis: – on a; 7 on b.":                   func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
 		"b has 2 simulations, which are not shown": func(r *result.Run) { r.Simulations = simulatedRun().Simulations[:2] },
 		"hold the same run":                        func(r *result.Run) { r.Manifest.Seed = 1 },
-		"Not measured on b, but elsewhere: mutex":  func(r *result.Run) { r.Results = without(r.Results, "mutex") },
+		"Not measured on b, but elsewhere: mutex":  func(r *result.Run) { r.Results = withoutLock(r.Results, "mutex") },
 		"On b these locks broke a promise, and are in no chart of it: mcs.": func(r *result.Run) {
 			r.Results[0].Violations = []oracle.Violation{{Rule: "exclusion", Count: 1}}
 		},
@@ -96,7 +96,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-func without(rs []*result.Result, lock string) []*result.Result {
+func withoutLock(rs []*result.Result, lock string) []*result.Result {
 	return slices.DeleteFunc(rs, func(r *result.Result) bool { return r.Lock.Name == lock })
 }
 

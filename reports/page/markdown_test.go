@@ -20,7 +20,7 @@ import (
 func markdownOf(t *testing.T, run *result.Run) (string, map[string][]byte) {
 	t.Helper()
 	pictures := make(map[string][]byte)
-	return written(t, func(w io.Writer) error { return Report(run).Markdown(w, "charts", keep(pictures)) }), pictures
+	return writtenBy(t, func(w io.Writer) error { return Report(run).Markdown(w, "charts", keepPicture(pictures)) }), pictures
 }
 
 // formsOf returns the report of run in each form for readers.
@@ -31,11 +31,11 @@ func formsOf(t *testing.T, run *result.Run) map[string]string {
 
 func documentForms(t *testing.T, d *Document) map[string]string {
 	t.Helper()
-	text := written(t, func(w io.Writer) error { return d.Markdown(w, "charts", noPicture) })
+	text := writtenBy(t, func(w io.Writer) error { return d.Markdown(w, "charts", noPicture) })
 	return map[string]string{"page": htmlOf(t, d), "Markdown": text, "terminal": textOf(t, d)}
 }
 
-func keep(pictures map[string][]byte) func(string, []byte) error {
+func keepPicture(pictures map[string][]byte) func(string, []byte) error {
 	return func(path string, png []byte) error {
 		if pictures[path] != nil {
 			return fmt.Errorf("%s twice", path)
@@ -45,15 +45,15 @@ func keep(pictures map[string][]byte) func(string, []byte) error {
 	}
 }
 
-func everything() *result.Run {
-	models := []synthetic.Model{synthetic.Fast("mcs", 1e6), synthetic.Fast("ticket", 2e6), synthetic.With(synthetic.Fast("broken", 2e6), breaking)}
+func completeRun() *result.Run {
+	models := []synthetic.Model{synthetic.Fast("mcs", 1e6), synthetic.Fast("ticket", 2e6), synthetic.With(synthetic.Fast("broken", 2e6), breakPromise)}
 	run := synthetic.Run(1, 2, 2, []int{1, 2, 4}, append(models, synthetic.Model{Lock: synthetic.Served("redis-lock", harness.Redis, "redis"), Rate: synthetic.Constant(3000), Handed: 0.5})...)
 	held := synthetic.Run(1, 2, 2, []int{1, 2, 4}, models...)
 	for _, r := range held.Results {
 		r.Workload.Hold.Mean = 2000
 	}
 	run.Results = append(run.Results, held.Results...)
-	run.Findings = laboratory().Findings[:2]
+	run.Findings = hardwareFindings().Findings[:2]
 	return run
 }
 
@@ -61,7 +61,7 @@ var imageRE = regexp.MustCompile(`!\[((?:[^\]\\]|\\.)*)\]\(<([^>]*)>\)`)
 
 // TestMarkdown: the text has the pictures of the page, each with a description.
 func TestMarkdown(t *testing.T) {
-	run := everything()
+	run := completeRun()
 	text, pictures := markdownOf(t, run)
 	images := imageRE.FindAllStringSubmatch(text, -1)
 	if drawn := strings.Count(pageOf(t, run), "<svg"); len(images) != drawn || len(pictures) != drawn {
@@ -132,8 +132,8 @@ func prose(t *testing.T, text string) string {
 // TestEscapes: a reader of the page or the Markdown sees markup in any field as text.
 func TestEscapes(t *testing.T) {
 	const evil = "<script>alert(1)</script>|`x`*b*_i_~s~[l](http://e.vil)![p](q)&amp;$a$@user\\|\n# h\r\n```\n- <img src=x onerror=y>\x1b[31m"
-	run := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6), synthetic.With(synthetic.Fast("broken", 2e6), breaking))
-	run.Findings, run.Simulations, run.Manifest.Commit = laboratory().Findings, simulatedRun().Simulations, evil
+	run := synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6), synthetic.With(synthetic.Fast("broken", 2e6), breakPromise))
+	run.Findings, run.Simulations, run.Manifest.Commit = hardwareFindings().Findings, simulatedRun().Simulations, evil
 	spoilRun(run, evil)
 	other := synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 1e6))
 	spoilRun(other, evil)
@@ -182,26 +182,26 @@ func spoilRun(run *result.Run, text string) {
 	for _, f := range run.Findings {
 		f.Tables = append(f.Tables, result.Table{Chart: result.ChartKind(text), Caption: text})
 	}
-	spoil(reflect.ValueOf(&run.Manifest.Machine), text, true)
+	spoilValue(reflect.ValueOf(&run.Manifest.Machine), text, true)
 	for _, part := range []any{run.Results, run.Findings, run.Simulations} {
-		spoil(reflect.ValueOf(part), text, false)
+		spoilValue(reflect.ValueOf(part), text, false)
 	}
 }
 
-func spoil(v reflect.Value, text string, empty bool) {
+func spoilValue(v reflect.Value, text string, empty bool) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			spoil(v.Elem(), text, empty)
+			spoilValue(v.Elem(), text, empty)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			spoil(v.Index(i), text, empty)
+			spoilValue(v.Index(i), text, empty)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() && f.Name != "Needs" && f.Name != "Chart" {
-				spoil(v.Field(i), text, empty)
+				spoilValue(v.Field(i), text, empty)
 			}
 		}
 	case reflect.String:

@@ -18,7 +18,7 @@ import (
 
 type vec [3]float64
 
-func linear(rgb uint32) vec {
+func linearColour(rgb uint32) vec {
 	f := func(v uint32) float64 {
 		x := float64(v&255) / 255
 		if x <= 0.04045 {
@@ -29,7 +29,7 @@ func linear(rgb uint32) vec {
 	return vec{f(rgb >> 16), f(rgb >> 8), f(rgb)}
 }
 
-func apply(m [3]vec, c vec) (out vec) {
+func applyMatrix(m [3]vec, c vec) (out vec) {
 	for i, row := range m {
 		out[i] = max(0, min(1, row[0]*c[0]+row[1]*c[1]+row[2]*c[2]))
 	}
@@ -72,12 +72,12 @@ var themes = map[string]theme{
 	"dark":  func(t draw.Token) uint32 { return t.Dark },
 }
 
-// alike returns the pairs of ts that are less than want apart for some vision.
-func alike(ts []draw.Token, want float64, of theme) (out []string) {
+// alikePairs returns the pairs of ts that are less than want apart for some vision.
+func alikePairs(ts []draw.Token, want float64, of theme) (out []string) {
 	for vision, m := range visions {
 		for i, a := range ts {
 			for _, b := range ts[i+1:] {
-				if de := distance(apply(m, linear(of(a))), apply(m, linear(of(b)))); de < want {
+				if de := distance(applyMatrix(m, linearColour(of(a))), applyMatrix(m, linearColour(of(b)))); de < want {
 					out = append(out, fmt.Sprintf("%s and %s are %.1f apart for %s vision, want %v", a.Name, b.Name, de, vision, want))
 				}
 			}
@@ -90,7 +90,7 @@ func alike(ts []draw.Token, want float64, of theme) (out []string) {
 func findFaint(ts []draw.Token, want float64, of theme, grounds ...draw.Token) (out []string) {
 	for _, c := range ts {
 		for _, g := range grounds {
-			if r := contrast(linear(of(c)), linear(of(g))); r < want {
+			if r := contrast(linearColour(of(c)), linearColour(of(g))); r < want {
 				out = append(out, fmt.Sprintf("contrast of %s with %s is %.2f, want %v", c.Name, g.Name, r, want))
 			}
 		}
@@ -98,13 +98,13 @@ func findFaint(ts []draw.Token, want float64, of theme, grounds ...draw.Token) (
 	return out
 }
 
-// uneven returns the mistakes of ts as the colours of a field: neighbours differ, and their
+// unevenTokens returns the mistakes of ts as the colours of a field: neighbours differ, and their
 // lightness goes one way.
-func uneven(ts []draw.Token, of theme) (out []string) {
+func unevenTokens(ts []draw.Token, of theme) (out []string) {
 	for i := range ts[1:] {
-		out = append(out, alike(ts[i:i+2], 6, of)...)
+		out = append(out, alikePairs(ts[i:i+2], 6, of)...)
 		for vision, m := range visions {
-			light := func(t draw.Token) float64 { return 100 * oklab(apply(m, linear(of(t))))[0] }
+			light := func(t draw.Token) float64 { return 100 * oklab(applyMatrix(m, linearColour(of(t))))[0] }
 			rising := light(ts[len(ts)-1]) > light(ts[0])
 			if step := light(ts[i+1]) - light(ts[i]); (step > 0) != rising || math.Abs(step) < 3 {
 				out = append(out, fmt.Sprintf("lightness goes by %.1f from %s to %s for %s vision, want 3 or more, one way", step, ts[i].Name, ts[i+1].Name, vision))
@@ -138,11 +138,11 @@ func TestPalette(t *testing.T) {
 	}
 	for name, of := range themes {
 		bad := slices.Concat(
-			alike(seriesTokens, 12, of), findFaint(seriesTokens, 3, of, grounds...),
+			alikePairs(seriesTokens, 12, of), findFaint(seriesTokens, 3, of, grounds...),
 			findFaint(textTokens, 4.5, of, grounds...), // WCAG 1.4.3
 			findFaint(frameTokens, 3, of, draw.Paper),
-			uneven(draw.Heat, of))
-		if de := distance(linear(of(draw.Heat[0])), linear(of(draw.Paper))); de < 6 {
+			unevenTokens(draw.Heat, of))
+		if de := distance(linearColour(of(draw.Heat[0])), linearColour(of(draw.Paper))); de < 6 {
 			t.Errorf("%s: the first colour of a field and an empty cell are %.1f apart, want 6", name, de)
 		}
 		for i, ground := range draw.Heat {
@@ -187,11 +187,11 @@ func TestPaletteIsRejected(t *testing.T) {
 		want string
 	}{
 		"Okabe and Ito's yellow on white": {findFaint(colours(0xE69F00, 0xF0E442, 0x009E73), 3, light, draw.Paper), "contrast of #F0E442"},
-		"red and green":                   {alike(colours(0xC04030, 0x6A7A20), 12, light), "deutan"},
-		"blue and violet":                 {alike(colours(0x3050C8, 0x6048C0), 12, light), "protan"},
+		"red and green":                   {alikePairs(colours(0xC04030, 0x6A7A20), 12, light), "deutan"},
+		"blue and violet":                 {alikePairs(colours(0x3050C8, 0x6048C0), 12, light), "protan"},
 		"a line on the shaded zone":       {findFaint(colours(0x63A185), 3, light, grounds...), "with warm"},
-		"a rainbow":                       {uneven(colours(0x0000FF, 0x00FFFF, 0x00FF00, 0xFFFF00, 0xFF0000), light), "one way"},
-		"three like greys":                {uneven(colours(0xEEEEEE, 0xE4E4E4, 0xDADADA), light), "apart"},
+		"a rainbow":                       {unevenTokens(colours(0x0000FF, 0x00FFFF, 0x00FF00, 0xFFFF00, 0xFF0000), light), "one way"},
+		"three like greys":                {unevenTokens(colours(0xEEEEEE, 0xE4E4E4, 0xDADADA), light), "apart"},
 	} {
 		if !strings.Contains(strings.Join(c.got, "\n"), c.want) {
 			t.Errorf("%s was not rejected: %q", name, c.got)

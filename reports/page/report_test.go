@@ -22,9 +22,9 @@ import (
 	"locklab/reports/chart"
 )
 
-func render(t *testing.T, run *result.Run) string {
+func renderPage(t *testing.T, run *result.Run) string {
 	t.Helper()
-	return written(t, func(w io.Writer) error {
+	return writtenBy(t, func(w io.Writer) error {
 		errs := []error{Report(run).HTML(w), Report(run).Text(w, 0)}
 		for _, p := range Posters(run) {
 			errs = append(errs, writeSVG(w, p))
@@ -41,11 +41,11 @@ func TestNothingToDraw(t *testing.T) {
 		"zero":         synthetic.Run(1, 3, 2, []int{1, 2}, idle),
 		"one point":    synthetic.Run(1, 1, 2, []int{4}, synthetic.Fast("a", 1e6)),
 		"one worker":   synthetic.Run(1, 3, 2, []int{1}, synthetic.Fast("a", 1e6)),
-		"constant":     synthetic.Run(1, 3, 2, []int{1, 2, 4}, synthetic.With(synthetic.Fast("a", 1e6), noiseless)),
-		"all violated": synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), breaking)),
+		"constant":     synthetic.Run(1, 3, 2, []int{1, 2, 4}, synthetic.With(synthetic.Fast("a", 1e6), removeNoise)),
+		"all violated": synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), breakPromise)),
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := render(t, run)
+			text := renderPage(t, run)
 			if bad := findUnformatted(text); bad != "" || name == "empty" && strings.Contains(text, `id="metrics"`) {
 				t.Errorf("the report has %q, or defines metrics of nothing", bad)
 			}
@@ -95,7 +95,7 @@ func TestQuality(t *testing.T) {
 	if q := assess(run, nil); !q.Good() || q.Broken {
 		t.Errorf("a clean run: got %+v", q)
 	}
-	wrong := synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), breaking))
+	wrong := synthetic.Run(1, 3, 2, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), breakPromise))
 	if text := textOf(t, Report(wrong)); !strings.Contains(text, "Every lock broke a promise in this run, so none has a speed.") {
 		t.Errorf("a run without a correct lock:\n%s", text)
 	}
@@ -125,7 +125,7 @@ func TestQuality(t *testing.T) {
 		t.Errorf("got %q, want %q", q.Headline(), want)
 	}
 	for _, want := range []string{"Partial run", "no Java", "cut short", "Use bare metal"} {
-		if !strings.Contains(render(t, run), want) {
+		if !strings.Contains(renderPage(t, run), want) {
 			t.Errorf("the report lacks %q", want)
 		}
 	}
@@ -167,18 +167,18 @@ func schemaOf(t *testing.T, part string) *jsonschema.Schema {
 
 func jsonOf(t *testing.T, run *result.Run) string {
 	t.Helper()
-	return written(t, func(w io.Writer) error { return WriteJSON(w, run) })
+	return writtenBy(t, func(w io.Writer) error { return WriteJSON(w, run) })
 }
 
 func TestJSON(t *testing.T) {
 	s := schemaOf(t, "")
 	golden := must(result.Load(goldenRun))
-	all := everything()
+	all := completeRun()
 	all.Faults = synthetic.Faults()
 	stuck := synthetic.Run(1, 9, 2, []int{2}, synthetic.Fast("sync-mutex", 1e6), synthetic.Fast("a", 0))
 	for name, run := range map[string]*result.Run{
 		"golden": golden, "everything": all, "nothing": {}, "three rounds": synthetic.Zoo(3), "zero rates": stuck,
-		"a broken lock": synthetic.Run(1, 9, 2, []int{1, 2}, synthetic.Fast("sync-mutex", 1e6), synthetic.With(synthetic.Fast("b", 1e6), breaking)),
+		"a broken lock": synthetic.Run(1, 9, 2, []int{1, 2}, synthetic.Fast("sync-mutex", 1e6), synthetic.With(synthetic.Fast("b", 1e6), breakPromise)),
 	} {
 		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonOf(t, run)))
 		if err == nil {
@@ -235,8 +235,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// vary returns copies of the results of run with another workload and factor times the rate.
-func vary(run *result.Run, set func(w *harness.Workload), factor float64) (out []*result.Result) {
+// varyResults returns copies of the results of run with another workload and factor times the rate.
+func varyResults(run *result.Run, set func(w *harness.Workload), factor float64) (out []*result.Result) {
 	for _, r := range run.Results {
 		c := *r
 		set(&c.Workload)

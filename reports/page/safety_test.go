@@ -14,8 +14,8 @@ import (
 	"locklab/reports/chart"
 )
 
-// survived returns a run with synthetic failure scenarios and one history.
-func survived(t *testing.T) *result.Run {
+// chaosRun returns a run with synthetic failure scenarios and one history.
+func chaosRun(t *testing.T) *result.Run {
 	t.Helper()
 	model := func(name string, family harness.Family, kind string, rate float64) synthetic.Model {
 		return synthetic.Model{Lock: synthetic.Served(name, family, kind), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
@@ -44,7 +44,7 @@ func saveHistory(t *testing.T, name string, h oracle.History) {
 	}
 }
 
-func on(t *testing.T, run *result.Run, scenario, lock string) *result.FaultResult {
+func faultResultOn(t *testing.T, run *result.Run, scenario, lock string) *result.FaultResult {
 	t.Helper()
 	for _, f := range run.Faults {
 		if f.Scenario == scenario && f.Lock.Name == lock {
@@ -86,9 +86,9 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 		{"a stall, which breaks no guarantee", "holder-crash", oracle.Stall, "Tolerates the loss of a server without two holders, and tokens", "△!", base},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run := survived(t)
+			run := chaosRun(t)
 			if c.scenario != "" {
-				f := on(t, run, c.scenario, "zk-handoff")
+				f := faultResultOn(t, run, c.scenario, "zk-handoff")
 				f.Seen = map[oracle.Anomaly]int{c.seen: 1}
 				f.Expected.Anomalies = nil
 			}
@@ -113,7 +113,7 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 
 // TestSafetyUntested: without a try the page names the command, and invents nothing.
 func TestSafetyUntested(t *testing.T) {
-	run := survived(t)
+	run := chaosRun(t)
 	run.Faults = nil
 	s, first, _ := safetyOn(run, "")
 	if s.Tries > 0 || s.Locks != nil || s.Figures != nil || !strings.Contains(s.Answer, "Not tested") || !strings.Contains(s.Command, "locklab chaos --out DIR\nlocklab report "+quote(run.Dir)+" --chaos DIR") {
@@ -139,8 +139,8 @@ func TestSafetyUntested(t *testing.T) {
 }
 
 func TestTimeline(t *testing.T) {
-	run := survived(t)
-	f := on(t, run, "failover", "redis-queue")
+	run := chaosRun(t)
+	f := faultResultOn(t, run, "failover", "redis-queue")
 	draw := func() (string, *chart.Timeline) {
 		s := must(chart.ReadTimeline(run, f, synthetic.HistoryName))
 		return string(must(newFigure(chart.Named{Title: s.Title(), Pic: s.Picture()}, "h").SVG())), s

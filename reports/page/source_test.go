@@ -41,7 +41,7 @@ func bodyOf(t *testing.T, c *chart.Chart, g *chart.Group) string {
 	return svg
 }
 
-func called(f func()) (out []*result.Metric) {
+func calledMetrics(f func()) (out []*result.Metric) {
 	for _, m := range result.Metrics {
 		read := m.Read
 		m.Read = func(r *result.Result) result.Reading {
@@ -96,7 +96,7 @@ func TestChartsDrawTheirData(t *testing.T) {
 		}
 		figures := figuresOf(run.Results, data.Metrics)
 		var before string
-		asked := called(func() { before = bodyOf(t, c, g) })
+		asked := calledMetrics(func() { before = bodyOf(t, c, g) })
 		for _, m := range data.Metrics {
 			if !slices.Contains(asked, m) {
 				t.Errorf("chart %s names the metric %s, and does not ask for it", c.Name, m.Name)

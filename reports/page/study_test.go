@@ -30,7 +30,7 @@ func posterNames(run *result.Run) []string {
 }
 
 func TestFindingCharts(t *testing.T) {
-	run := laboratory()
+	run := hardwareFindings()
 	want := []string{"cost", "cost-2", "cost-3", "sharing", "sharing-2", "sharing-3", "core-to-core", "core-to-core-2"}
 	if got := posterNames(run); !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -130,8 +130,8 @@ func TestLargeTables(t *testing.T) {
 //go:embed testdata/laboratory.json
 var laboratoryFindings []byte
 
-// laboratory returns a run of the synthetic findings cost, sharing, core-to-core and listing.
-func laboratory() *result.Run {
+// hardwareFindings returns a run of the synthetic findings cost, sharing, core-to-core and listing.
+func hardwareFindings() *result.Run {
 	run := synthetic.Run(1, 0, 2, nil)
 	if err := json.Unmarshal(laboratoryFindings, &run.Findings); err != nil {
 		panic(err)
@@ -147,9 +147,9 @@ func columns(unit string, names ...string) []result.Column {
 	return result.Each(names, func(n string) result.Column { return result.Column{Name: n, Unit: unit, Plot: true} })
 }
 
-// field returns a table of the time between any two of n CPUs in two sockets, with caches
+// hopTable returns a table of the time between any two of n CPUs in two sockets, with caches
 // of eight CPUs each. hole is the share of missing pairs.
-func field(n int, hole float64) result.Table {
+func hopTable(n int, hole float64) result.Table {
 	rng := rand.New(rand.NewPCG(uint64(n), 3))
 	t := result.Table{Caption: "One way from one CPU to another", Label: "CPU", Chart: result.Heat, Log: true}
 	for i := range n {
@@ -196,7 +196,7 @@ func labelsOf(t *testing.T, pic chart.Picture) (out []label) {
 	return out
 }
 
-func collisions(ls []label, height vg.Length) (out []string) {
+func overlappingLabels(ls []label, height vg.Length) (out []string) {
 	for i, a := range ls {
 		if a.left < -0.5 || a.right > draw.Width+0.5 || a.bottom < -0.5 || a.top > height+0.5 {
 			out = append(out, fmt.Sprintf("%q reaches outside the picture", a.text))
@@ -211,20 +211,20 @@ func collisions(ls []label, height vg.Length) (out []string) {
 }
 
 func TestLabelsStayApart(t *testing.T) {
-	bars, lines := laboratory().Findings[0].Tables, laboratory().Findings[1].Tables
-	tables := slices.Concat(bars, lines, []result.Table{field(2, 0), field(3, 0.5), field(16, 0.1), field(17, 0), field(64, 0), field(256, 0.01)})
-	many := laboratory().Findings[0].Tables[0]
+	bars, lines := hardwareFindings().Findings[0].Tables, hardwareFindings().Findings[1].Tables
+	tables := slices.Concat(bars, lines, []result.Table{hopTable(2, 0), hopTable(3, 0.5), hopTable(16, 0.1), hopTable(17, 0), hopTable(64, 0), hopTable(256, 0.01)})
+	many := hardwareFindings().Findings[0].Tables[0]
 	many.Columns = columns("ns", "one of several long names of a column", "another of the long names of a column", "a third long name of a column", "d", "e")
 	for i := range many.Rows {
 		many.Rows[i].Label += strings.Repeat(" and more", 12*(i%2)) + strings.Repeat("Unbreakable", 9*(i%3))
 		many.Rows[i].Cells = slices.Repeat(many.Rows[i].Cells[:1], 5)
 	}
-	near := laboratory().Findings[1].Tables[0]
+	near := hardwareFindings().Findings[1].Tables[0]
 	for i := range near.Rows {
 		near.Rows[i].Label = fmt.Sprintf("%d bytes of padding", i)
 		near.Rows[i].X = 1000 + math.Pow(float64(i), 3)
 	}
-	far := field(5, 0)
+	far := hopTable(5, 0)
 	for i := range far.Rows {
 		far.Rows[i].Label = "a rather long name of a processor"
 		for k := range far.Rows[i].Cells {
@@ -237,7 +237,7 @@ func TestLabelsStayApart(t *testing.T) {
 		if len(ls) < 4 {
 			t.Errorf("table %d (%s): only %d texts were found", i, table.Caption, len(ls))
 		}
-		for _, c := range collisions(ls, pic.Height) {
+		for _, c := range overlappingLabels(ls, pic.Height) {
 			t.Errorf("table %d (%s): %s", i, table.Caption, c)
 		}
 	}
@@ -253,7 +253,7 @@ func TestLabelsStayApart(t *testing.T) {
 	}
 	// The check must find known collisions.
 	bad := []label{{"a", 10, 10, 30, 20}, {"b", 25, 15, 50, 25}, {"c", -5, 50, 9, 60}}
-	if got := collisions(bad, 100); len(got) != 2 {
+	if got := overlappingLabels(bad, 100); len(got) != 2 {
 		t.Errorf("got %q, want one overlap and one outside", got)
 	}
 }

@@ -69,7 +69,7 @@ func TestTraces(t *testing.T) {
 }
 
 func TestWarningsInOrder(t *testing.T) {
-	run := synthetic.Run(1, 20, 4, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), noiseless), synthetic.With(synthetic.Fast("b", 5e5), noiseless))
+	run := synthetic.Run(1, 20, 4, []int{1, 2}, synthetic.With(synthetic.Fast("a", 1e6), removeNoise), synthetic.With(synthetic.Fast("b", 5e5), removeNoise))
 	warn := func(r *result.Result, kind, text string) {
 		r.Warnings = append(r.Warnings, machine.Warning{Kind: kind, Text: text, Remedy: "mend " + kind})
 	}
@@ -110,7 +110,7 @@ func TestWarningsInOrder(t *testing.T) {
 		t.Errorf("got %d first and %q", len(q.Top()), q.RestHead())
 	}
 	page := pageOf(t, run)
-	open := unfolded(page)
+	open := unfoldPage(page)
 	for text, shown := range map[string]bool{"throttled": true, "note on some": true, "A guest": false} {
 		if strings.Contains(open, text) != shown || !strings.Contains(page, text) {
 			t.Errorf("%q: shown is not %v, or it is not on the page", text, shown)
@@ -205,7 +205,7 @@ func TestChecks(t *testing.T) {
 
 // TestDisturbs: use of processors by others disturbs local locks only.
 func TestDisturbs(t *testing.T) {
-	run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("a", 1e6), served("q", 900))
+	run := synthetic.Run(1, 10, 2, []int{1, 8}, synthetic.Fast("a", 1e6), remoteModel("q", 900))
 	for _, d := range judge.Decisions(run) {
 		s := d.Situation
 		for kind, want := range map[string]bool{"others": !s.Distributed(), "pressure": !s.Distributed() && s.Workers < 2, "steal": true} {
