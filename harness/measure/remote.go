@@ -12,7 +12,6 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
-	"locklab/internal/machine"
 )
 
 // remoteLoop drives a distributed lock: every acquisition is timed and kept for the oracle.
@@ -85,11 +84,10 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *result.Result {
 	workers, runs := make([]*remoteWorker, len(l.sessions)), make([]func() error, len(l.sessions))
 	for i, t := range d.tallies {
 		w := newRemoteWorker(d, i, l.sessions[i])
+		defer w.alarm.Close()
 		workers[i], runs[i] = w, func() error { return w.run(ctx, t, s) }
 		if d.load != nil {
-			alarm := machine.NewAlarm()
-			defer alarm.Close()
-			p := newRateLimiter(d, i, func() int64 { return d.now() - d.load.began }, sleepOrYield(alarm))
+			p := newRateLimiter(d, i, func() int64 { return d.now() - d.load.began }, sleepOrYield(w.alarm))
 			runs[i] = func() error {
 				return p.run(func(at int64, _ bool) (got, left int64, err error) { return w.serve(ctx, s, at) })
 			}

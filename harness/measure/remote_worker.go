@@ -51,6 +51,7 @@ type remoteWorker struct {
 	session     harness.Session
 	readers     harness.RWSession // nil if readers do not share, or none reads
 	dice        *machine.Random
+	alarm       *machine.Alarm // of the hold, the think time and the arrivals; nil if there are none
 	hold, think sleeper
 
 	holds        []oracle.Hold
@@ -61,8 +62,11 @@ type remoteWorker struct {
 func newRemoteWorker(d *drive, i int, session harness.Session) *remoteWorker {
 	job := d.rig.job
 	w, rng := job.Workload, machine.NewRandom(job.Seed+uint64(i))
-	r := &remoteWorker{id: i, d: d, session: session, dice: machine.NewRandom(job.Seed + uint64(i) + 1<<32),
-		hold: newSleeper(w.Hold, rng), think: newSleeper(w.Think, rng)}
+	r := &remoteWorker{id: i, d: d, session: session, dice: machine.NewRandom(job.Seed + uint64(i) + 1<<32)}
+	if w.Hold.Mean > 0 || w.Think.Mean > 0 || d.load != nil {
+		r.alarm = machine.NewAlarm()
+	}
+	r.hold, r.think = newSleeper(w.Hold, rng, r.alarm), newSleeper(w.Think, rng, r.alarm)
 	if w.Reads > 0 {
 		r.readers, _ = session.(harness.RWSession)
 	}
