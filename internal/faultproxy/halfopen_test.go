@@ -93,10 +93,30 @@ func TestForgotten(t *testing.T) {
 			t.Errorf("%d connections, want the one that is half open", p.Conns())
 		}
 		other.Close()
-		for end := time.Now().Add(patience); p.Conns() > 0; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatal("a connection that both sides have closed is left")
-			}
+		requireNoConns(t, p)
+	}
+}
+
+func requireNoConns(t *testing.T, p *faultproxy.Proxy) {
+	t.Helper()
+	for end := time.Now().Add(patience); p.Conns() > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("a connection that both sides have closed is left")
 		}
 	}
+}
+
+// TestReplyAfterLostEnd: the server does not see that the client has closed, and its replies are lost.
+func TestReplyAfterLostEnd(t *testing.T) {
+	l := listenLocal(t)
+	p := startProxy(t, l.Addr().String(), faultproxy.Unread, nil)
+	client, server := connectThrough(t, p, l)
+	p.BlackHole(faultproxy.Request, true)
+	client.Close()
+	server.SetDeadline(time.Now().Add(patience))
+	if _, err := server.Write(make([]byte, 64<<20)); err != nil { // more than the buffers hold
+		t.Error(err)
+	}
+	server.Close()
+	requireNoConns(t, p)
 }

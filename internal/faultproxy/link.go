@@ -135,7 +135,8 @@ func (k *link) deliver(d Direction, to *net.TCPConn, queue <-chan parcel) {
 		}
 		if _, err := to.Write(q.raw); err != nil {
 			if k.unheard(1 - d) {
-				<-k.gone
+				for range queue { // its source may still close
+				}
 			}
 			return
 		}

@@ -142,7 +142,8 @@ func (p *Proxy) Redirect(to string) {
 	p.to = to
 }
 
-// Delay delays the new messages of one direction, in order, at any throughput. See Jitter.
+// Delay delays the new messages of one direction, in order. A connection that sends more than
+// inFlight meanwhile is delayed longer. See Jitter.
 func (p *Proxy) Delay(d Direction, by time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
