@@ -20,7 +20,6 @@ import (
 // may call its methods; measurements wait for each other. The caller must close it.
 type Twin struct {
 	program *Program
-	dir     string
 	child   *child.Process
 	stdin   io.WriteCloser
 	stderr  child.Output
@@ -61,20 +60,19 @@ func start(ctx context.Context, p *Program, flags ...string) (*Twin, error) {
 	if err != nil {
 		return nil, fmt.Errorf("twin: %w", err)
 	}
+	defer os.RemoveAll(dir) // a running program needs no file
 	path, err := build(ctx, dir, p, flags)
 	if err != nil {
-		return nil, errors.Join(err, os.RemoveAll(dir))
+		return nil, err
 	}
-	t := &Twin{program: p, dir: dir, stderr: child.Output{Most: 4 << 10, End: true}}
+	t := &Twin{program: p, stderr: child.Output{Most: 4 << 10, End: true}}
 	if err := t.launch(path); err != nil {
-		return nil, errors.Join(fmt.Errorf("twin: start %s: %w", p.File, err), os.RemoveAll(dir))
+		return nil, fmt.Errorf("twin: start %s: %w", p.File, err)
 	}
 	t.forget = context.AfterFunc(ctx, t.kill)
 	if err := t.greet(ctx); err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
-	// A running program needs no file, except on Windows, where Close removes it.
-	_ = os.RemoveAll(dir)
 	return t, nil
 }
 
@@ -184,7 +182,7 @@ func parseReading(words []string, threads int) (Reading, error) {
 	return r, nil
 }
 
-// Close ends the child and waits until it is gone. Further calls do nothing.
+// Close ends the child and waits until it is gone. Further calls do nothing. Its error is nil.
 func (t *Twin) Close() error {
 	t.forget()
 	_ = t.stdin.Close()
@@ -194,5 +192,5 @@ func (t *Twin) Close() error {
 	case <-time.After(patience):
 	}
 	t.kill()
-	return os.RemoveAll(t.dir)
+	return nil
 }
