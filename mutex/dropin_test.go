@@ -28,6 +28,10 @@ func TestUnlockOfFreeLock(t *testing.T) {
 	} {
 		locktest.RequirePanic(t, "a free lock", want, f)
 	}
+	var l mutex.RWMutex
+	l.Lock()
+	locktest.RequirePanic(t, "a writer inside", "mutex: RUnlock of an RWMutex without a reader", l.RUnlock)
+	l.Unlock()
 }
 
 func TestLockContext(t *testing.T) {

@@ -151,10 +151,10 @@ func (l *RWMutex) entered(s uint64) bool {
 func (l *RWMutex) RUnlock() {
 	if l.spread.Load() == 0 {
 		s := l.state.Add(^uint64(rwInside - 1))
-		if s&rwWriter == 0 {
+		if s&(rwWriter|1<<31) == 0 {
 			return
 		}
-		if int32(s) < 0 {
+		if int32(s) < 0 { // it may have borrowed the writer bit
 			l.state.Add(rwInside)
 			panic("mutex: RUnlock of an RWMutex without a reader")
 		}

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"locklab/atomics"
+	"locklab/harness/locktest"
 )
 
 func spreadRW(n int) *RWMutex {
@@ -103,14 +104,7 @@ func TestRWMutexTryResetsPending(t *testing.T) {
 func TestRWMutexNegativeSum(t *testing.T) {
 	l := spreadRW(2)
 	l.RUnlock()
-	func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("Lock did not panic after an RUnlock too many")
-			}
-		}()
-		l.Lock()
-	}()
+	locktest.RequirePanic(t, "after an RUnlock too many", "mutex: RUnlock of an RWMutex without a reader", l.Lock)
 	l.state.Add(rwInside)
 	if !l.TryLock() {
 		t.Error("the Lock that panicked keeps others out")
