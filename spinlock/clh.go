@@ -1,6 +1,7 @@
 package spinlock
 
 import (
+	"fmt"
 	"unsafe"
 
 	"locklab/atomics"
@@ -84,10 +85,11 @@ type CLHWorker struct {
 // clhMost is the largest number of workers whose nodes have offsets of 32 bits.
 const clhMost = 1<<32/clhNodeSize - 2
 
-// NewCLH returns a free lock for workers, 1 to 16777214; it panics for other numbers.
+// NewCLH returns a free lock for workers, 1 to 16777214 (8388606 on s390x); it panics for other
+// numbers.
 func NewCLH(workers int, o Options) *CLH {
 	if int64(workers) > clhMost {
-		panic("locklab: a CLH lock is for 16777214 workers at most")
+		panic(fmt.Sprintf("locklab: a CLH lock is for %d workers at most", clhMost))
 	}
 	l := &CLH{waiter: o.sleeper(workers), nodes: make([]clhNode, workers+1), workers: make([]CLHWorker, workers)}
 	for i := range l.workers {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"testing"
 
+	"locklab/atomics"
 	"locklab/harness/locktest"
 	"locklab/spinlock"
 )
@@ -47,7 +48,8 @@ func TestConstructorsRefuseMistakes(t *testing.T) {
 		locktest.RequirePanic(t, name, `locklab: unknown wait policy "often"`, func() { make(2, spinlock.Options{Wait: "often"}) })
 		locktest.RequirePanic(t, name, `locklab: unknown pin "core"`, func() { make(2, spinlock.Options{Pin: "core"}) })
 	}
-	locktest.RequirePanic(t, "NewCLH", "locklab: a CLH lock is for 16777214 workers at most", func() { spinlock.NewCLH(16777215, spinlock.Options{}) })
+	const most = 1<<31/atomics.CacheLine - 2
+	locktest.RequirePanic(t, "NewCLH", fmt.Sprintf("locklab: a CLH lock is for %d workers at most", most), func() { spinlock.NewCLH(most+1, spinlock.Options{}) })
 }
 
 func TestOtherMistakes(t *testing.T) {
