@@ -2,11 +2,19 @@ package lab
 
 import (
 	"testing"
+	"unsafe"
 
+	"locklab/atomics"
 	"locklab/harness"
 	"locklab/internal/layers"
 	"locklab/internal/waiting"
 )
+
+func TestHandlesDoNotShareLines(t *testing.T) {
+	if size := unsafe.Sizeof(rbWorker{}); size <= atomics.CacheLine {
+		t.Errorf("rbWorker has %d bytes, no space for padding", size)
+	}
+}
 
 func TestSuiteComplete(t *testing.T) { layers.SuiteComplete(t, ".", Suite) }
 

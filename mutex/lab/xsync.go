@@ -3,6 +3,7 @@ package lab
 import (
 	"github.com/puzpuzpuz/xsync/v4"
 
+	"locklab/atomics"
 	"locklab/harness"
 )
 
@@ -34,6 +35,7 @@ func (l rbLock) Worker(int) *rbWorker { return &rbWorker{RBMutex: l.RBMutex} }
 type rbWorker struct {
 	*xsync.RBMutex
 	token *xsync.RToken
+	_     atomics.CacheLinePad
 }
 
 func (w *rbWorker) RLock()   { w.token = w.RBMutex.RLock() }

@@ -19,18 +19,12 @@ func TestOptions(t *testing.T) {
 // TestCohortOnOneNode checks that with one node the lock is the ticket lock itself.
 func TestCohortOnOneNode(t *testing.T) {
 	cohort := Suite[slices.IndexFunc(Suite, func(v *harness.Variant) bool { return v.Name == "cohort" })]
-	for _, tc := range []struct {
-		nodes  []int
-		ticket bool
-	}{
-		{nil, true},
-		{[]int{0, 0}, true},
-		{[]int{3, 3}, true},
-		{[]int{0, 1}, false},
-	} {
-		h := cohort.Local(harness.Setup{Workers: 2, Nodes: tc.nodes}).Worker(0)
-		if _, ticket := h.(*spinlock.Ticket); ticket != tc.ticket {
-			t.Errorf("nodes %v: the handle is a %T", tc.nodes, h)
+	for want, placements := range map[bool][][]int{true: {nil, {0, 0}, {3, 3}}, false: {{0, 1}}} {
+		for _, nodes := range placements {
+			h := cohort.Local(harness.Setup{Workers: 2, Nodes: nodes}).Worker(0)
+			if _, ticket := h.(*spinlock.Ticket); ticket != want {
+				t.Errorf("nodes %v: the handle is a %T", nodes, h)
+			}
 		}
 	}
 }
