@@ -140,10 +140,7 @@ func TestMutexGiveUp(t *testing.T) {
 		for _, w := range ws {
 			m.join(w)
 		}
-		var woken uint32
-		if i > 0 {
-			woken = mutexWoken
-		}
+		woken := uint32(min(i, 1) * mutexWoken)
 		m.state.Add(woken)
 		if m.giveUp(ws[i]) {
 			t.Errorf("waiter %d gives up and has the lock", i)

@@ -127,19 +127,14 @@ func (n *SpinParkWorker) take(woken uint32) bool {
 }
 
 func (n *SpinParkWorker) enqueue(woken uint32) bool {
-	for {
-		if n.take(woken) {
-			return false
-		}
+	for !n.take(woken) {
 		s := n.lock.state.Load()
-		if s&parkHeld == 0 {
-			continue
-		}
 		n.next = s >> parkShift
-		if n.lock.state.CompareAndSwap(s, n.id<<parkShift|s&parkWoken&^woken|parkHeld) {
+		if s&parkHeld != 0 && n.lock.state.CompareAndSwap(s, n.id<<parkShift|s&parkWoken&^woken|parkHeld) {
 			return true
 		}
 	}
+	return false
 }
 
 // TryLock takes the lock if it is free and reports whether it did.
