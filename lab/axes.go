@@ -258,9 +258,19 @@ func set[T any, P interface {
 	return x, err
 }
 
-// list returns a flag with a list of values, separated by commas.
-func list[T any](to *[]T, parse func(string) (T, error)) *valueFlag[[]T] {
-	return &valueFlag[[]T]{to: to, parse: func(text string) ([]T, error) { return parseWords(text, parse) }}
+// list returns a flag with a list of different values, separated by commas.
+func list[T comparable](to *[]T, parse func(string) (T, error)) *valueFlag[[]T] {
+	return &valueFlag[[]T]{to: to, parse: func(text string) ([]T, error) {
+		var earlier []T
+		return parseWords(text, func(word string) (T, error) {
+			x, err := parse(word)
+			if err == nil && slices.Contains(earlier, x) {
+				err = usage("%q is given twice", word)
+			}
+			earlier = append(earlier, x)
+			return x, err
+		})
+	}}
 }
 
 func parseWords[T any](text string, parse func(string) (T, error)) (out []T, err error) {

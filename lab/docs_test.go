@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -131,7 +132,7 @@ func commands(t *testing.T) map[string]string {
 			}
 		}
 	}
-	for _, c := range program().command().Commands() {
+	for _, c := range program().command(io.Discard).Commands() {
 		for line := range strings.Lines(c.Example) {
 			add(exampleRE.ReplaceAllString(strings.TrimSpace(line), ""), "locklab "+c.Name()+" --help")
 		}

@@ -58,7 +58,7 @@ func export(e *result.Export, dir, file string, files *saver, stdout, stderr io.
 	if file != "" {
 		return files.save(file, text.Bytes())
 	}
-	_, err = stdout.Write(text.Bytes())
+	_, err = text.WriteTo(stdout)
 	return err
 }
 

@@ -100,7 +100,7 @@ func (g *guarding) addFaults(run *result.Run) error {
 		return nil
 	}
 	for _, other := range g.runs {
-		if sameDir(other.Dir, run.Dir) {
+		if sameDir(other.Dir, run.Dir) || run.Manifest.IsCopyOf(other.Manifest) {
 			return usage("--chaos %s is the run itself: its failure scenarios are in the report anyway", other.Dir)
 		}
 		run.AddFaults(other)

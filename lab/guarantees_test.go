@@ -22,7 +22,7 @@ func faultRun(t *testing.T, dir string) {
 		return l
 	}
 	redis, zk := served("redis-poll", harness.Redis, harness.KindRedis), served("zk-fair", harness.ZooKeeper, harness.KindZooKeeper)
-	w, err := result.Create(dir, result.Manifest{Command: []string{"locklab", "chaos"}, Commit: "0ff"})
+	w, err := result.Create(dir, result.Manifest{Command: []string{"locklab", "chaos"}, Commit: "0ff", Started: time.Unix(1, 0)})
 	requireNoError(t, err)
 	for _, f := range []*result.FaultResult{
 		synthetic.Fault("failover", redis, 20, time.Second, map[oracle.Anomaly]int{oracle.TwoHolders: 5}, result.Failover, result.Fencing),
@@ -60,8 +60,9 @@ func TestGuarantees(t *testing.T) {
 
 func TestGuaranteesUsage(t *testing.T) {
 	t.Parallel()
-	faults := filepath.Join(t.TempDir(), "faults")
+	faults, copied := filepath.Join(t.TempDir(), "faults"), filepath.Join(t.TempDir(), "copied")
 	faultRun(t, faults)
+	faultRun(t, copied)
 	run := absolutePath(t, "../reports/testdata/run")
 	requireRefusals(t, "", []refusal{
 		{"report " + run + " --require speed", `"--require" flag: there is no guarantee "speed"; there are failover, fencing, order, recovery`},
@@ -72,6 +73,9 @@ func TestGuaranteesUsage(t *testing.T) {
 		{"report " + run + " --chaos " + run, "tried no failure scenario"},
 		{"report " + faults + " --chaos " + faults, "is the run itself"},
 		{"report " + run + " --chaos " + faults + "," + faults, "is given twice"},
+		{"report " + run + " --chaos " + faults + "," + copied, "is given twice"},
+		{"report " + faults + " --chaos " + copied, "is the run itself"},
+		{"agree " + faults + " " + copied, "is given twice"},
 		{"report " + run + " " + faults + " --chaos " + faults, "--chaos is for one run"},
 	})
 }

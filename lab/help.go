@@ -157,13 +157,24 @@ func manCommand() *cobra.Command {
 		Use:    "man DIR",
 		Short:  "Write a manual page for each command",
 		Hidden: true,
-		Args:   cobra.ExactArgs(1),
+		Args:   needs(1, 1, "man needs the directory to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
 			}
 			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "locklab"}, args[0])
 		},
+	}
+}
+
+// addCompletion adds cobra's commands, which print to the output that root has now. They
+// refuse arguments as all others do.
+func addCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	shells, _, _ := root.Find([]string{"completion"})
+	shells.RunE = root.RunE
+	for _, cmd := range append(shells.Commands(), shells) {
+		cmd.Args = noArgs
 	}
 }
 

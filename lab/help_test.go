@@ -2,6 +2,7 @@ package lab
 
 import (
 	"bytes"
+	"io"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,15 +15,8 @@ import (
 
 func helpOf(t *testing.T, args ...string) string {
 	t.Helper()
-	var out bytes.Buffer
-	root := program().command()
-	root.SetOut(&out)
-	root.SetErr(&out)
-	root.SetArgs(args)
-	if err := root.ExecuteContext(t.Context()); err != nil {
-		t.Fatalf("%q: %v", args, err)
-	}
-	return out.String()
+	stdout, _ := requireStatus(t, 0, args)
+	return stdout
 }
 
 func allCommands(root *cobra.Command) []*cobra.Command {
@@ -36,7 +30,7 @@ func allCommands(root *cobra.Command) []*cobra.Command {
 // TestHelpFitsAScreen: --help has at most 50 lines of 100 columns, in order, and each of many
 // flags is in one group; 'help COMMAND' has all.
 func TestHelpFitsAScreen(t *testing.T) {
-	for _, cmd := range allCommands(program().command()) {
+	for _, cmd := range allCommands(program().command(io.Discard)) {
 		checkGroups(t, cmd)
 		args := strings.Fields(cmd.CommandPath())[1:]
 		text := helpOf(t, append(slices.Clone(args), "--help")...)
@@ -91,13 +85,25 @@ func TestHints(t *testing.T) {
 		{[]string{"hardware", "lost-update"}, "(did you mean lost-updates?)"},
 		{[]string{"chaos", "--scenario", "holder-puase"}, "(did you mean holder-pause?)"},
 		{[]string{"compare", "a", "b", "--metric", "througput"}, "(did you mean throughput?)"},
+		{[]string{"completion", "bas"}, "(did you mean bash?)"},
 		{[]string{"run", "--xyzxyzxyz"}, ""},
 	} {
-		root := program().command()
-		root.SetArgs(c.args)
-		err := root.ExecuteContext(t.Context())
-		if err == nil || !strings.Contains(err.Error(), c.want) || c.want == "" && strings.Contains(err.Error(), "did you mean") {
-			t.Errorf("%q: %v, want %s", c.args, err, c.want)
+		_, stderr := requireStatus(t, exitUsage, c.args, c.want)
+		if c.want == "" && strings.Contains(stderr, "did you mean") {
+			t.Errorf("%q: %s", c.args, stderr)
+		}
+	}
+}
+
+// TestFullOutput writes to a closed pipe. Each command must fail with one line.
+func TestFullOutput(t *testing.T) {
+	for _, args := range []string{"--help", "help run", "run --help", "chaos list -v", "list", "schema", "completion bash"} {
+		reader, writer := io.Pipe()
+		reader.Close()
+		var stderr bytes.Buffer
+		status := program().execute(t.Context(), strings.Fields(args), writer, &stderr)
+		if want := "locklab: cannot write the output: io: read/write on closed pipe\n"; status != exitUsage || stderr.String() != want {
+			t.Errorf("%s: status %d, wrote %q", args, status, stderr.String())
 		}
 	}
 }

@@ -93,9 +93,8 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 		}
 	}
 	verdict := o.print(page.HistoryChanges(h, o.all), h.Outcome(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-	if o.out == "" || o.format != "text" {
-		return verdict
+	if o.out != "" && o.format == "text" {
+		fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", reportLine(newTarget(o.out).first()))
 	}
-	_, err = fmt.Fprintf(cmd.OutOrStdout(), "\n%s\n", reportLine(newTarget(o.out).first()))
-	return cmp.Or(err, verdict)
+	return verdict
 }

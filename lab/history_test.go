@@ -70,7 +70,7 @@ func TestHistoryStatus(t *testing.T) {
 		{few[0], "two runs at least, got 1"},
 		{few[0] + " nowhere", "holds no run"},
 		{few[0] + " " + few[0], "is given twice"},
-		{few[0] + " " + copied, "are the same run"},
+		{few[0] + " " + copied, "is given twice"},
 		{few[0] + " " + filepath.Join(few[0], result.ManifestName), "it is a file"},
 		{few[0] + " " + other[0], "no case has a figure of throughput in two runs of one machine"},
 		{few[0] + " " + few[1] + " --locks nosuch", `"nosuch"`},

@@ -109,7 +109,7 @@ type pairRun struct {
 }
 
 func (p *pairRun) create(o runOptions, s *site.Servers, skipped []result.Skip, stderr io.Writer) error {
-	root := cmp.Or(o.out, defaultDir())
+	root := outOrNew(o.out)
 	for i, side := range sides {
 		p.dirs[i] = filepath.Join(root, side)
 		if err := claim(p.dirs[i], o.replace); err != nil {

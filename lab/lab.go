@@ -68,13 +68,29 @@ func Main(p Program) {
 func (p *Program) execute(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	err := p.validate()
 	if err == nil {
-		root := p.command()
+		out := &output{Writer: stdout}
+		root := p.command(out)
 		root.SetArgs(args)
-		root.SetOut(stdout)
 		root.SetErr(stderr)
 		err = root.ExecuteContext(ctx)
+		if !errors.As(err, new(statusError)) && out.failed != nil {
+			err = usage("cannot write the output: %v", out.failed)
+		}
 	}
 	return p.status(err, stderr)
+}
+
+// An output is the standard output of a command. It keeps the first error, so that printing
+// code need not return it.
+type output struct {
+	io.Writer
+	failed error
+}
+
+func (o *output) Write(text []byte) (int, error) {
+	n, err := o.Writer.Write(text)
+	o.failed = cmp.Or(o.failed, err)
+	return n, err
 }
 
 // silent discards the log of the Redis library, which also returns its messages as errors.
@@ -111,7 +127,7 @@ func (p *Program) status(err error, stderr io.Writer) int {
 	return exitFailed
 }
 
-func (p *Program) command() *cobra.Command {
+func (p *Program) command(stdout io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   p.Name,
 		Short: "Measure locks on this machine: how fast and fair they are, and what breaks them",
@@ -130,6 +146,7 @@ latency and fairness.`,
 			return nil
 		},
 	}
+	root.SetOut(stdout)
 	root.SetFlagErrorFunc(flagError)
 	root.AddCommand(p.listCommand(), p.runCommand(), p.mergeCommand(), p.reportCommand(), p.compareCommand(), p.historyCommand(), p.agreeCommand(), exportCommand(), p.hardwareCommand(), p.simulateCommand())
 	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
@@ -137,6 +154,7 @@ latency and fairness.`,
 	}
 	root.AddCommand(p.envCommand(), schemaCommand(), manCommand())
 	setHelp(root)
+	addCompletion(root)
 	p.completeNames(root)
 	p.complete(root)
 	return root

@@ -2,6 +2,7 @@ package lab
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -37,7 +38,7 @@ func TestLimits(t *testing.T) {
 		"proxy": "--listen 127.0.0.1:0 --to 127.0.0.1:9", "run": "--locks sync-mutex", "compare": "--interleave a b", "trace": "zk-fair", "hardware": "cas",
 	}
 	var tried []refusal
-	for _, cmd := range program().command().Commands() {
+	for _, cmd := range program().command(io.Discard).Commands() {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) {
 			kind := f.Value.Type()
 			if slices.Contains(textual, kind) {

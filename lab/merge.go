@@ -1,7 +1,6 @@
 package lab
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"math"
@@ -34,9 +33,8 @@ func (p *Program) mergeCommand() *cobra.Command {
 		Example: "  locklab merge runs/rank-* --out runs/merged    makes one run of the parts of all ranks",
 		Args:    needs(1, math.MaxInt, "merge needs the directories of all parts of a run"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := cmp.Or(out, defaultDir())
 			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the merged run", func(files *saver) error {
-				return mergeRuns(files, args, dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
+				return mergeRuns(files, args, out, cmd.OutOrStdout(), cmd.ErrOrStderr())
 			})
 		},
 	}
@@ -45,8 +43,10 @@ func (p *Program) mergeCommand() *cobra.Command {
 }
 
 func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer) error {
-	if err := claim(out, false); err != nil {
-		return err
+	if out != "" {
+		if err := claim(out, false); err != nil {
+			return err
+		}
 	}
 	beThrifty()
 	parts, err := readRuns(dirs, result.Load)
@@ -57,6 +57,7 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 	if err != nil {
 		return err
 	}
+	out = outOrNew(out)
 	if err := files.saveRun(out, run); err != nil {
 		return err
 	}
@@ -77,9 +78,7 @@ func mergeRuns(files *saver, dirs []string, out string, stdout, stderr io.Writer
 	if err := page.WriteRanks(stdout, run); err != nil {
 		return err
 	}
-	if _, err := fmt.Fprintf(stdout, "\n%s of %s merged into %s\n", numfmt.Plural(len(run.Results), "result"), numfmt.Plural(len(parts), "rank"), out); err != nil {
-		return err
-	}
+	fmt.Fprintf(stdout, "\n%s of %s merged into %s\n", numfmt.Plural(len(run.Results), "result"), numfmt.Plural(len(parts), "rank"), out)
 	switch {
 	case broke:
 		return errViolations

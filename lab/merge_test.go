@@ -121,6 +121,7 @@ func TestMergeStatus(t *testing.T) {
 	requireNoError(t, os.MkdirAll(filepath.Join(full, "x"), 0o755))
 	single := writeRun(t, filepath.Join(root, "single"), 1000, 2, nil)
 	out := filepath.Join(root, "out")
+	requireNoError(t, os.MkdirAll(filepath.Join(out, "late"), 0o755)) // an empty directory is accepted
 	for _, c := range []struct {
 		name   string
 		args   []string

@@ -12,9 +12,7 @@ import (
 
 func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip) (string, *result.Writer, *result.Run, error) {
 	dir := o.store
-	if dir.out == "" {
-		dir.out = defaultDir()
-	}
+	dir.out = outOrNew(o.out)
 	in := measure.Calibrate()
 	m := o.program.manifest(o.seed)
 	maps.Copy(m.Versions, s.Versions())

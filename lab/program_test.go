@@ -2,6 +2,7 @@ package lab
 
 import (
 	"errors"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +54,7 @@ func TestByDefault(t *testing.T) {
 
 func TestOwnName(t *testing.T) {
 	p := &Program{Name: "bench", Locks: []*harness.Variant{ownVariant()}}
-	commands := p.command().Commands()
+	commands := p.command(io.Discard).Commands()
 	for _, c := range commands {
 		for _, foreign := range []string{"locklab", "zk-", "mcs", "redis-"} {
 			if strings.Contains(c.Example, foreign) {
@@ -64,7 +65,7 @@ func TestOwnName(t *testing.T) {
 			t.Errorf("run has lost its examples:\n%s", c.Example)
 		}
 	}
-	const want = "agree compare env export hardware history list man merge report run schema simulate"
+	const want = "agree compare completion env export hardware history list man merge report run schema simulate"
 	if got := strings.Join(each(commands, (*cobra.Command).Name), " "); got != want {
 		t.Errorf("commands %s, want %s: none for locks that send messages", got, want)
 	}

@@ -17,6 +17,9 @@ import (
 )
 
 func width(out io.Writer) int {
+	if o, ok := out.(*output); ok {
+		out = o.Writer
+	}
 	if f, ok := out.(*os.File); ok {
 		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
 			return w

@@ -37,9 +37,8 @@ func TestProxy(t *testing.T) {
 	const delay = 60 * time.Millisecond
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	cmd := program().command()
 	out, in := io.Pipe()
-	cmd.SetOut(in)
+	cmd := program().command(in)
 	cmd.SetArgs([]string{"proxy", "--listen", "127.0.0.1:0", "--to", startEcho(t), "--delay", delay.String()})
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.ExecuteContext(ctx) }()

@@ -197,7 +197,7 @@ func readRuns(dirs []string, load func(dir string) (*result.Run, error)) ([]*res
 			return nil, err
 		}
 		for _, other := range runs {
-			if sameDir(dir, other.Dir) {
+			if sameDir(dir, other.Dir) || run.Manifest.IsCopyOf(other.Manifest) {
 				return nil, usage("%s is given twice (also as %s): several runs must be different", dir, other.Dir)
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 
 	"locklab/harness/result"
 )
@@ -102,6 +103,7 @@ func (s *saver) saveRun(dir string, run *result.Run) (err error) {
 		each(run.Simulations, func(s *result.Simulation) error { return out.Append(result.Record{Simulation: s}) }))
 	err = errors.Join(cmp.Or(errs...), out.Sync(), out.Finish(func(*result.Manifest) {}), os.Chmod(beside, 0o755))
 	if err == nil {
+		_ = syscall.Rmdir(dir) // os.Rename replaces not even an empty directory
 		err = os.Rename(beside, dir)
 	}
 	if err != nil {

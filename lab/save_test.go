@@ -125,6 +125,18 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
+// TestNewDirectory: runs that begin in the same second have different directories.
+func TestNewDirectory(t *testing.T) {
+	t.Chdir(t.TempDir())
+	made := make(map[string]bool)
+	for range 3 {
+		made[outOrNew("")] = true
+	}
+	if len(made) != 3 || outOrNew("run") != "run" {
+		t.Errorf("made %v", made)
+	}
+}
+
 // TestReplace: a file takes the place of the earlier one, as a second name of that shows. A link
 // stays, and a pipe is written.
 func TestReplace(t *testing.T) {

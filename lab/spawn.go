@@ -72,7 +72,7 @@ func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdou
 
 // room returns the directory of the run, which must not exist, and makes the one of its parts.
 func (o *runOptions) room() (dir, parts string, err error) {
-	dir = filepath.Clean(cmp.Or(o.out, defaultDir()))
+	dir = filepath.Clean(outOrNew(o.out))
 	parts = dir + partsSuffix
 	if err := claim(dir, o.replace); err != nil {
 		return "", "", err

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -41,8 +42,19 @@ func (s *store) check() error {
 	return nil
 }
 
-func defaultDir() string {
-	return filepath.Join(defaultRunsRoot, time.Now().UTC().Format("20060102T150405Z"))
+// outOrNew returns out. If it is "", outOrNew makes a directory that is named by the time and belongs
+// to no other run.
+func outOrNew(out string) string {
+	if out != "" {
+		return out
+	}
+	_ = os.MkdirAll(defaultRunsRoot, 0o755) // the caller fails to write there
+	name := filepath.Join(defaultRunsRoot, time.Now().UTC().Format("20060102T150405Z"))
+	out = name
+	for n := 2; errors.Is(os.Mkdir(out, 0o755), fs.ErrExist); n++ {
+		out = fmt.Sprintf("%s-%d", name, n)
+	}
+	return out
 }
 
 // append writes a record to the open run, if there is one.

@@ -66,7 +66,7 @@ func (t target) publish(stdout io.Writer, files *saver, doc *page.Document, html
 		err = doc.Text(stdout, width(stdout))
 	}
 	if err == nil {
-		_, err = fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
+		fmt.Fprintf(stdout, "\n%s\n", reportLine(t.first()))
 	}
 	return err
 }

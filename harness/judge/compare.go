@@ -167,11 +167,7 @@ func (c *Comparison) empty(metrics []*result.Metric) error {
 }
 
 func sameRounds(a, b result.Manifest) bool {
-	return a.Pair != "" && a.Pair == b.Pair || sameRun(a, b)
-}
-
-func sameRun(a, b result.Manifest) bool {
-	return a.Pair == "" && b.Pair == "" && !a.Started.IsZero() && a.Started.Equal(b.Started) && a.Seed == b.Seed
+	return a.Pair != "" && a.Pair == b.Pair || a.IsCopyOf(b)
 }
 
 // A test compares the figures of a point of a row with the figures of an earlier point.

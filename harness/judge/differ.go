@@ -20,7 +20,7 @@ func warnings(base, next *result.Run, paired, anyHost bool, ms []*matched) (out 
 		out = append(out, "the runs differ in more than the code, which may explain the differences: "+numfmt.List(ds, len(ds)))
 	}
 	out = slices.Concat(out, defects("BASE", base), defects("NEW", next))
-	if sameRun(base.Manifest, next.Manifest) {
+	if base.Manifest.IsCopyOf(next.Manifest) {
 		out = append(out, "BASE and NEW are the same run")
 	}
 	if !paired {

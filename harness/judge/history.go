@@ -145,7 +145,7 @@ func (s *HistorySeries) Figures() (n int) {
 // the worse, else Unsure if a case is inconclusive.
 func (h *History) Outcome() GateOutcome { return outcomeOf(h.Series) }
 
-// NewHistory compares several runs. The error wraps harness.ErrUsage if no machine has two runs
+// NewHistory compares several different runs. The error wraps harness.ErrUsage if no machine has two runs
 // with a case in common.
 func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 	if len(o.Metrics) == 0 {
@@ -161,9 +161,6 @@ func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 	runs = slices.Clone(runs)
 	if !o.AsGiven {
 		slices.SortStableFunc(runs, func(a, b *result.Run) int { return a.Manifest.Started.Compare(b.Manifest.Started) })
-	}
-	if err := distinct(runs); err != nil {
-		return nil, err
 	}
 	o, err := o.setAgainst(runs)
 	if err != nil {
@@ -192,17 +189,6 @@ func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 	slices.SortStableFunc(h.Series, byCase(o.Metrics))
 	h.Warnings = append(h.Warnings, historyWarnings(h)...)
 	return h, nil
-}
-
-func distinct(runs []*result.Run) error {
-	for i, a := range runs {
-		for _, b := range runs[:i] {
-			if sameRun(a.Manifest, b.Manifest) && siteKey(a, false) == siteKey(b, false) {
-				return fmt.Errorf("%w: %s and %s are the same run", harness.ErrUsage, b.Dir, a.Dir)
-			}
-		}
-	}
-	return nil
 }
 
 func siteKey(r *result.Run, anyHost bool) string { return r.Manifest.Machine.Identity(anyHost) }

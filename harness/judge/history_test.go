@@ -169,7 +169,6 @@ func TestNoHistory(t *testing.T) {
 	for want, runs := range map[string][]*result.Run{
 		"two runs at least, got 0": nil,
 		"two runs at least, got 1": one,
-		"are the same run":         {one[0], one[0]},
 		"of one machine if":        {one[0], other[0]},
 		"in two runs of one":       apart,
 	} {

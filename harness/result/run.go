@@ -108,6 +108,12 @@ type Overhead struct {
 // with the others'.
 func (m Manifest) IsPart() bool { return m.Ranks > 1 && len(m.Parts) == 0 }
 
+// IsCopyOf reports whether m and other describe the same results, in two directories.
+func (m Manifest) IsCopyOf(other Manifest) bool {
+	return m.Pair == "" && other.Pair == "" && !m.Started.IsZero() && m.Started.Equal(other.Started) &&
+		m.Seed == other.Seed && m.Rank == other.Rank && m.Machine.Identity(false) == other.Machine.Identity(false)
+}
+
 // A Part is one rank of a merged run: its build and its machine.
 type Part struct {
 	Rank   int    `json:"rank"`

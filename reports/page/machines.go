@@ -95,7 +95,6 @@ func differences(ms []chart.Machine, facts chart.Table) (out []machine.Warning) 
 		}
 		out = append(out, machine.Warning{Text: numfmt.Sentence(s.Name + ": " + strings.Join(values, "; ")), Remedy: s.Value})
 	}
-	out = append(out, copies(ms)...)
 	for _, m := range ms {
 		if n := len(m.Run.Simulations); n > 0 {
 			out = append(out, machine.Warning{
@@ -104,20 +103,6 @@ func differences(ms []chart.Machine, facts chart.Table) (out []machine.Warning) 
 		}
 	}
 	return append(out, coverage(ms)...)
-}
-
-func copies(ms []chart.Machine) (out []machine.Warning) {
-	for i, m := range ms {
-		for _, o := range ms[:i] {
-			a, b := m.Run.Manifest, o.Run.Manifest
-			if a.Seed == b.Seed && a.Started.Equal(b.Started) && !a.Started.IsZero() {
-				out = append(out, machine.Warning{
-					Text:   fmt.Sprintf("%s and %s hold the same run: their ratios have no meaning.", o.Name, m.Name),
-					Remedy: "Leave one of them out."})
-			}
-		}
-	}
-	return out
 }
 
 // coverage finds the cases that some machine lacks, and the locks that broke a promise.
