@@ -47,7 +47,7 @@ func TestGuarantees(t *testing.T) {
 		{"", false, []string{strong, "or without contention, if untested failures do no harm, the faster redis-poll"}},
 		{"--chaos FAULTS", false, []string{strong, "or without contention, if one server is enough and the resource checks tokens, the faster redis-poll"}},
 		{"--require fencing,failover --chaos FAULTS", false, []string{"Between processes use zk-fair (", "redis-poll: required: failover broken by failover (two holders)"}},
-		{"--require order --chaos FAULTS", false, []string{"Between processes: no recommendation: no lock measured here has the required guarantees", "zk-fair: required: order not tested", "Inside one process use"}},
+		{"--require order --chaos FAULTS", false, []string{"Between processes there is no recommendation: no lock measured here has the required guarantees", "zk-fair: required: order not tested", "Inside one process use"}},
 		{"", true, []string{"or without contention, if one server is enough and the resource checks tokens, the faster redis-poll"}},
 	} {
 		if c.own {

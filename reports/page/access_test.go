@@ -68,7 +68,7 @@ func inaccessibleParts(page string) (out []string) {
 			say("a row has no heading: %.120s", t)
 		}
 	}
-	for _, want := range []string{`<html lang="en">`, `<main id="content"`, `class="skip" href="#content"`, `<nav aria-label="`, ":focus-visible", "prefers-color-scheme: dark", "@media print", ".scroll { overflow-x: auto; position: relative; }", "prefers-contrast", "forced-colors", `name="viewport"`} {
+	for _, want := range []string{`<html lang="en">`, `<main id="content"`, `class="skip" href="#content"`, `<nav aria-label="`, ":focus-visible", "prefers-color-scheme: dark", "@media print", ".data a, thead a { color: inherit;", ".scroll { overflow-x: auto; position: relative; }", "prefers-contrast", "forced-colors", `name="viewport"`} {
 		if !strings.Contains(page, want) {
 			say("the page lacks %s", want)
 		}

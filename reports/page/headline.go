@@ -46,7 +46,7 @@ func sentenceOn(ds []judge.Decision, remote bool) (out []fragment) {
 	first := slices.DeleteFunc(slices.Clone(ds), func(d judge.Decision) bool { return d.Over != "" && remote })
 	names, of := uses(first)
 	if len(names) == 0 {
-		add(place + ": " + chart.Why(ds[len(ds)-1]) + ". ")
+		add(place + " there is " + chart.Why(ds[len(ds)-1]) + ". ")
 		return out
 	}
 	add(place + " use ")

@@ -153,17 +153,13 @@ func (q quality) headline(ds []judge.Decision) []fragment {
 	case q.Broken:
 		out = []fragment{{Text: "Every lock broke a promise in this run, so none has a speed."}}
 	case len(out) > 0 && q.Grade == judge.Poor:
-		out = append([]fragment{{Text: "Provisional, because the run quality is poor: "}}, out...)
+		out = append([]fragment{{Text: "Provisional, because the run quality is poor. "}}, out...)
 	}
 	return out
 }
 
 // Headline summarizes q in one line, with the most useful remedy.
 func (q quality) Headline() string {
-	text := "Run quality: " + string(q.Grade)
-	if q.Results == 0 {
-		text = "Run quality"
-	}
 	var parts phrases
 	parts.add(q.Results == 0, "no results to compare")
 	parts.add(q.Results > 0, "%d of %s disturbed", q.Disturbed, numfmt.Plural(q.Results, "result"))
@@ -172,10 +168,11 @@ func (q quality) Headline() string {
 	parts.add(q.Results > 0 && q.Rounds < q.Planned, "%d of %s", q.Rounds, numfmt.Plural(q.Planned, "round"))
 	parts.add(q.NotMeasured > 0, "%s not measured", numfmt.Plural(q.NotMeasured, "lock"))
 	parts.add(q.Damaged > 0, "%s of the file damaged", numfmt.Plural(q.Damaged, "line"))
-	if len(parts) > 0 {
-		text += ": " + strings.Join(parts, ", ")
+	text := "Run quality: " + strings.Join(parts, ", ") + "."
+	if q.Results > 0 {
+		text = fmt.Sprintf("Run quality: %s (%s).", q.Grade, strings.Join(parts, ", "))
 	}
-	if text += "."; q.Grade != judge.Good && len(q.Warnings) > 0 && q.Warnings[0].Remedy != "" {
+	if q.Grade != judge.Good && len(q.Warnings) > 0 && q.Warnings[0].Remedy != "" {
 		text += " Most useful remedy: " + q.Warnings[0].Remedy
 	}
 	return text
