@@ -14,8 +14,8 @@ func (p *Program) agreeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agree DIR [DIR]...",
 		Short: "Compare the recommendations of several runs of the same cases",
-		Long: `agree prints which lock the runs choose for each situation and for the headline, and how often,
-and how many of the differences of 25 % or more each run shows to be significant. The exit
+		Long: `agree prints which lock the runs choose for each situation and for the headline, and how often.
+For each run it prints how many of the differences of 25 % or more are significant. The exit
 status is 1 if less than --least of the runs agree on a situation or on the headline.`,
 		Example: "  locklab agree DIR DIR DIR          compare three runs",
 		Args:    needs(1, math.MaxInt, "agree needs the directories of runs"),

@@ -301,7 +301,9 @@ func testsExist(_, command string) error {
 		case (w == "-run" || w == "-bench") && i+1 < len(words):
 			kind := map[string]string{"-run": "Test", "-bench": "Benchmark"}[w]
 			if p, _, _ := strings.Cut(words[i+1], "/"); p != "^$" && p != "-" {
-				wanted = append(wanted, `(?m)^func `+kind+`\w*(`+strings.TrimPrefix(p, kind)+`)`)
+				for name := range strings.SplitSeq(p, "|") {
+					wanted = append(wanted, `(?m)^func `+kind+`\w*`+strings.TrimPrefix(name, kind))
+				}
 			}
 		case strings.HasPrefix(w, "./"):
 			files, err := filepath.Glob(filepath.Join("..", w, "*_test.go"))
@@ -350,6 +352,7 @@ func TestDocRulesReject(t *testing.T) {
 		"locklab simulate --machine skylake-24 --nosuch":  simulate,
 		"go test -run '^$' -bench Nonsense ./peers":       testsExist,
 		"go test -run '^$' -bench 'lock=mcs/' ./spinlock": testsExist,
+		"go test -run 'Nonsense|Interop' ./peers":         testsExist,
 		"go test -run TestNonsense/mcs ./peers":           testsExist,
 		"go test -bench Lock ./peers -pairs.nonsense 3":   testsExist,
 		"go test -bench Lock ./nonsense":                  testsExist,

@@ -181,15 +181,12 @@ func addCompletion(root *cobra.Command) {
 // completeNames completes the values of flags with names, also after a comma or a '-'.
 func (p *Program) completeNames(root *cobra.Command) {
 	for flag, words := range map[string]func() []string{"locks": p.words, "baseline": p.words, "scenario": scenarioNames, "metric": metricNames} {
-		complete := func(_ *cobra.Command, _ []string, typed string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		complete := func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			last := strings.LastIndexAny(typed, ",|") + 1
 			if strings.HasPrefix(typed[last:], "-") {
 				last++
 			}
-			for _, word := range words() {
-				out = append(out, typed[:last]+word)
-			}
-			return out, cobra.ShellCompDirectiveNoFileComp
+			return each(words(), func(word string) string { return typed[:last] + word }), cobra.ShellCompDirectiveNoFileComp
 		}
 		for _, cmd := range root.Commands() {
 			_ = cmd.RegisterFlagCompletionFunc(flag, complete) // it fails if cmd has no such flag

@@ -24,9 +24,9 @@ where it changed. Runs of different machines are never one series: a machine is 
 processors, system, CPU limit and GOMAXPROCS.
 
 Runs of different days differ by more than the code. So a change is a step that stays. A
-rank test must separate the runs before and after it more clearly than in all but a share
-of --alpha of all orders of the runs, over all cases of the machine, and the ratio of the two
-levels must exceed the margin. That takes eight runs of a machine; with fewer, history only
+rank test must separate the runs before and after it. Runs in random order have such a step
+in any case of the machine with probability --alpha. The ratio of the two levels must also
+exceed the margin. That takes eight runs of a machine; with fewer, history only
 compares each run with the one before, as 'locklab compare' does. A run that differs alone
 is an outlier, not a change. Other differences between the two runs are listed. With --to
 the figures are ratios to another lock of the same rounds, which cancels a slow day.

@@ -86,8 +86,8 @@ behind, or p99 of the waits exceeds ten times the p99 without load. It measures 
 0.25, 0.5, 0.75, 0.9, 1 and 1.1 times that load, and needs no --workers.
 
 With --ranks several processes share the workers of each case. --spawn starts them all
-here, and merges their parts. On many hosts start each with the same flags; --sync, or
-LOCKLAB_SYNC for a URL with a password, names the Redis server where they meet; --rank and
+here, and merges their parts. On many hosts start each with the same flags. --sync, or
+LOCKLAB_SYNC for a URL with a password, names the Redis server where they meet. --rank and
 --ranks are read from Slurm, Open MPI or a Kubernetes Indexed Job. If a rank dies the
 others keep their results and stop, with status 3. Ranks cannot resume: 'locklab merge'
 makes one run of the rounds that all ranks kept.

@@ -124,10 +124,7 @@ func TestSeekWords(t *testing.T) {
 func TestSeekPlanned(t *testing.T) {
 	o := optionsOf(t, "--locks=mcs,redis-queue,peterson --rate=closed,auto,500/s --deadline=10ms")
 	p := requirePlan(t, o)
-	var names []string
-	for _, c := range p.Cases {
-		names = append(names, strings.TrimPrefix(c.Name(), "lock="))
-	}
+	names := each(p.Cases, func(c measure.Case) string { return strings.TrimPrefix(c.Name(), "lock=") })
 	n := autoLocalWorkers * runtime.GOMAXPROCS(0)
 	for _, want := range []string{"redis-queue/workers=64/hold=0s", "redis-queue/workers=64/deadline=10ms/hold=0s/rate=auto", "redis-queue/workers=64/rate=500-per-s/deadline=10ms/hold=0s",
 		"mcs/workers=" + strconv.Itoa(n) + "/deadline=10ms/hold=100ns/rate=auto",
@@ -157,10 +154,9 @@ func TestSeekPlannedAgain(t *testing.T) {
 		Saturations: []result.Saturation{{Lock: "sync-mutex", Workload: load, Rates: []harness.Rate{1e5, 2e5}}, {Lock: "redis-poll", Workload: harness.Workload{Workers: 4}, Missing: "was not acquired once"}}}
 	p, err := o.planAgain(m)
 	requireNoError(t, err)
-	var got []string
-	for _, c := range p.Cases {
-		got = append(got, fmt.Sprintf("%s %v %v", c.Lock.Name, c.Workload.Rate, c.Workload.Window))
-	}
+	got := each(p.Cases, func(c measure.Case) string {
+		return fmt.Sprintf("%s %v %v", c.Lock.Name, c.Workload.Rate, c.Workload.Window)
+	})
 	slices.Sort(got)
 	if want := []string{"redis-poll closed 100ms", "sync-mutex 100k/s 30ms", "sync-mutex 200k/s 30ms", "sync-mutex closed 100ms"}; !slices.Equal(got, want) || p.Rounds != 7 {
 		t.Errorf("%d rounds of %q, want 7 of %q", p.Rounds, got, want)

@@ -47,11 +47,12 @@ run, unless a flag sets one of them. --workers 1..256 are the powers of two from
 the cores and the hardware threads of a socket and of all; 1.. ends at all threads of the
 machine. Each worker has its own thread, and none sleeps.
 
-The table has the machine's time per acquisition, of all workers together; the time of a
-handover to a waiting worker; per acquisition the requests to the directory, the share that
-another socket answers, and the copies invalidated; the share of acquisitions by the last
-holder, and of handovers that stay on the socket. A figure is the median of several seeds.
-The same seed gives the same figures. Ctrl-C keeps the finished cases.
+The table has the machine's time per acquisition, of all workers together, and the time of a
+handover to a waiting worker. Per acquisition it has the requests to the directory, the share
+that another socket answers, and the copies invalidated. Then come the shares of acquisitions
+by the last holder and of handovers on one socket. A figure is the median of several seeds.
+The same seed repeats the figures if no words of the lock share a line by chance.
+Ctrl-C keeps the finished cases.
 
 The model needs a build of this program with other tags, in which atomic operations call
 it. The usual build checks the flags and prints the go command that runs it.`

@@ -52,11 +52,7 @@ func linesOf(t trace.Trace) (lines []string) {
 		if s.Kind == "server" {
 			continue
 		}
-		var tree []string
-		for _, n := range s.Tree {
-			tree = append(tree, n.String())
-		}
-		line := fmt.Sprintf("%s %s | %s", s.Client, s, strings.Join(tree, "; "))
+		line := fmt.Sprintf("%s %s | %s", s.Client, s, strings.Join(each(s.Tree, trace.Node.String), "; "))
 		lines = append(lines, strings.TrimSpace(token.ReplaceAllString(ticket.ReplaceAllString(line, "#$2"), "")))
 	}
 	return lines

@@ -49,7 +49,7 @@ import (
 //
 // github.com/redis/rueidis v1.0.79, rueidislock/lock.go and README.md.
 var rueidisPush = historical(newRueidis("rueidislock",
-	"rueidislock v1.0.79 as for one server: one key, the server tells all waiters; loses wake-ups",
+	"rueidislock v1.0.79 as for one server: one key, the server notifies all waiters; loses wake-ups",
 	func(o *rueidislock.LockerOption) {
 		o.KeyMajority, o.NoLoopTracking = 1, true
 		// There is no next key to try. The limit applies to each request. A slower request on a busy
@@ -60,7 +60,7 @@ var rueidisPush = historical(newRueidis("rueidislock",
 // rueidisMajority is the library without options: two of three keys, here on one server. The
 // race of rueidisPush, over a round trip, did not occur in 300,000 acquisitions.
 var rueidisMajority = newRueidis("rueidislock-majority",
-	"rueidislock v1.0.79 with its defaults: two of three keys, the server tells all waiters",
+	"rueidislock v1.0.79 with its defaults: two of three keys, the server notifies all waiters",
 	func(*rueidislock.LockerOption) {})
 
 // rueidisPoll is without client-side caching: waiters ask again after TryNextAfter, 20 ms.

@@ -104,10 +104,8 @@ func TestHistory(t *testing.T) {
 	} {
 		h := historyOf(t, days("a", c.xs...), HistoryOptions{})
 		s := h.of(t, "a", "mcs")
-		var changes, off []int
-		for _, ch := range s.Changes {
-			changes = append(changes, ch.At)
-		}
+		var off []int
+		changes := result.Each(s.Changes, func(c Change) int { return c.At })
 		for i, p := range s.Points {
 			if p.Off != "" {
 				off = append(off, i)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/oracle"
 )
 
 func hold(w int, at int64, token uint64) harness.Hold {
@@ -57,10 +58,7 @@ func TestJudged(t *testing.T) {
 			p.Lock.Traits = c.traits
 		}
 		merged := mergeOne(t, c.name, runs(c.seats, parts))
-		var got []string
-		for _, v := range merged.Violations {
-			got = append(got, v.Rule+": "+v.Detail)
-		}
+		got := Each(merged.Violations, func(v oracle.Violation) string { return v.Rule + ": " + v.Detail })
 		if !slices.EqualFunc(got, c.want, strings.Contains) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}

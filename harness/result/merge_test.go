@@ -89,16 +89,14 @@ func TestManifest(t *testing.T) {
 		t.Error("the manifests of the parts have changed")
 	}
 	m := run.Manifest
-	var hosts, warnings []string
+	var hosts []string
 	for i, p := range m.Parts {
 		if p.Rank != i || p.CPU != "Made-up CPU" || p.Commit != "0123abc" {
 			t.Errorf("part %d is %+v", i, p)
 		}
 		hosts = append(hosts, p.Host)
 	}
-	for _, w := range m.Warnings {
-		warnings = append(warnings, w.Text)
-	}
+	warnings := Each(m.Warnings, func(w machine.Warning) string { return w.Text })
 	if m.IsPart() || m.Ranks != 4 || m.Rank != 0 || m.Job != "j" || !m.Interrupted || len(m.Skipped) != 1 || len(m.Lost) > 0 ||
 		!slices.Equal(hosts, []string{"a", "a", "b", "b"}) || !m.Started.Equal(parts[3].Manifest.Started) || !m.Finished.Equal(parts[3].Manifest.Finished) {
 		t.Errorf("got %+v", m)
@@ -204,11 +202,8 @@ func TestWarningsPooled(t *testing.T) {
 		p.CPU.Time = window / 5 * 4 // of one processor of two
 		p.Noise = &machine.Noise{Window: window, CPUs: 2, Others: 0.4, Steal: -1, Pressure: -1}
 	}
-	texts := func() (out []string) {
-		for _, w := range newGroup(parts).merge().Warnings {
-			out = append(out, w.Text)
-		}
-		return out
+	texts := func() []string {
+		return Each(newGroup(parts).merge().Warnings, func(w machine.Warning) string { return w.Text })
 	}
 	if got, want := texts(), []string{"on a steal 0 %", "on a plain", "on b steal 2 %", "on b plain"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)

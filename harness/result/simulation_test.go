@@ -105,10 +105,9 @@ func TestExtend(t *testing.T) {
 	if err != nil || len(run.Damage) > 0 {
 		t.Fatalf("damage %q (%v)", run.Damage, err)
 	}
-	var got []string
-	for _, s := range run.Simulations {
-		got = append(got, fmt.Sprintf("%s %d %g", s.Simulated, s.Workers, s.PerAcquisition.Median))
-	}
+	got := Each(run.Simulations, func(s *Simulation) string {
+		return fmt.Sprintf("%s %d %g", s.Simulated, s.Workers, s.PerAcquisition.Median)
+	})
 	if want := []string{"a 1 11", "a 4 40", "b 2 31"}; !reflect.DeepEqual(got, want) {
 		t.Errorf("simulations %q, want %q", got, want)
 	}

@@ -147,10 +147,7 @@ func changesTable(h *judge.History, ss []*judge.HistorySeries) Table {
 
 // ChangesAnswer summarizes the verdicts on ss in a sentence.
 func ChangesAnswer(h *judge.History, ss []*judge.HistorySeries) string {
-	var vs []judge.GateVerdict
-	for _, s := range ss {
-		vs = append(vs, s.Verdict)
-	}
+	vs := result.Each(ss, func(s *judge.HistorySeries) judge.GateVerdict { return s.Verdict })
 	return fmt.Sprintf("Of %s on %s: %s", numfmt.Plural(len(ss), "series"), numfmt.Plural(len(h.Sites), "machine"), CountVerdicts(vs))
 }
 

@@ -68,16 +68,13 @@ type Heading struct {
 // Sentence describes s: "Data: metric throughput (acq/s) of results.jsonl, 10 rounds." It
 // is "" if s is empty.
 func (s Source) Sentence() string {
-	var parts, metrics []string
+	var parts []string
 	add := func(what string, names []string) {
 		if n := len(names); n > 0 {
 			parts = append(parts, numfmt.Noun(n, what)+" "+numfmt.List(names, n))
 		}
 	}
-	for _, m := range s.Metrics {
-		metrics = append(metrics, m.Name+" ("+m.Unit+")")
-	}
-	add("metric", metrics)
+	add("metric", result.Each(s.Metrics, func(m *result.Metric) string { return m.Name + " (" + m.Unit + ")" }))
 	add("field", s.Fields)
 	add("experiment", s.Experiments)
 	if parts == nil {

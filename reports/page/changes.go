@@ -59,14 +59,10 @@ func HistoryChanges(h *judge.History, all bool) *Changes {
 }
 
 // Asides returns the gaps and warnings, which CSV has no place for.
-func (x *Changes) Asides() (out []string) {
-	for _, g := range x.doc.Gaps {
-		out = append(out, "not measured: "+g)
-	}
-	for _, w := range x.doc.Warnings {
-		out = append(out, "warning: "+w)
-	}
-	return out
+func (x *Changes) Asides() []string {
+	return slices.Concat(
+		result.Each(x.doc.Gaps, func(gap string) string { return "not measured: " + gap }),
+		result.Each(x.doc.Warnings, func(text string) string { return "warning: " + text }))
 }
 
 // Write writes x in one of [ChangesFormats]. Text is at most width columns wide, at least 60;

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/reports/chart"
 )
@@ -20,17 +21,13 @@ func share(v float64) string {
 }
 
 func comparisonHeadline(c *judge.Comparison) string {
-	var vs []judge.GateVerdict
-	for _, r := range c.Rows {
-		vs = append(vs, r.Verdict)
-	}
-	counts := chart.CountVerdicts(vs)
+	counts := chart.CountVerdicts(result.Each(c.Rows, func(r judge.HistorySeries) judge.GateVerdict { return r.Verdict }))
 	switch {
 	case c.To != "":
 		return fmt.Sprintf("Compared with %s: %s", c.To, counts)
 	case c.Outcome() == judge.Worse:
 		return fmt.Sprintf("REGRESSED: %s. In all: %s", numfmt.List(casesOf(c, judge.Regressed), mostNames), counts)
-	case len(vs) == 0:
+	case len(c.Rows) == 0:
 		counts = "nothing."
 	}
 	if c.Outcome() == judge.Unsure {

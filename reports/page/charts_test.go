@@ -184,11 +184,8 @@ func TestOpenLoopsRankNothing(t *testing.T) {
 	}
 }
 
-func composeFigures(run *result.Run) (out []figure) {
-	for _, s := range compose(run).Sections {
-		out = append(out, s.Figures...)
-	}
-	return out
+func composeFigures(run *result.Run) []figure {
+	return slices.Concat(result.Each(compose(run).Sections, func(s section) []figure { return s.Figures })...)
 }
 
 // TestLoadsUnderConditions: of several sets of conditions the one with the most rates is drawn,

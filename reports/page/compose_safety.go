@@ -222,11 +222,7 @@ func scenarioFigure(rows []result.Survival) figure {
 	h := rows[0].Fault
 	f := figure{Name: h.Scenario, ID: "scenario-" + h.Scenario, Title: h.Scenario + ": " + h.Question, Answer: numfmt.Sentence(h.Fault), Folded: true, Shown: true,
 		Head: chart.Titles("lock", "verdict", "violations in 1000", "bound (95 %)", "window p50", "greatest", "least notice", "faults", "observed")}
-	var tests []string
-	for _, g := range h.Tests {
-		tests = append(tests, string(g))
-	}
-	if tests != nil {
+	if tests := result.Each(h.Tests, func(g result.Guarantee) string { return string(g) }); tests != nil {
 		f.Answer += " Tests " + strings.Join(tests, ", ") + "."
 	}
 	if h.Source != "" {
@@ -270,10 +266,7 @@ func lasting(ns float64) string {
 
 // seen describes the observations in r: the reading, the aims and the notes.
 func seen(r result.Survival) []string {
-	out := []string{r.Reading()}
-	for _, a := range r.Aims {
-		out = append(out, aimText(a))
-	}
+	out := append([]string{r.Reading()}, result.Each(r.Aims, aimText)...)
 	for _, lost := range []struct {
 		n   int
 		why string

@@ -239,11 +239,7 @@ func exclusions(run *result.Run) (out []excluded) {
 		case x.Violation != nil:
 			reason = fmt.Sprintf("it violated %s in %d of %s: %s", x.Violation.Rule, x.Violated, numfmt.Plural(x.Results, "result"), x.Violation.Detail)
 		case len(x.Lacks) > 0:
-			var lacks []string
-			for _, g := range x.Lacks {
-				lacks = append(lacks, x.Class.Lacks(g))
-			}
-			reason = "required: " + strings.Join(lacks, "; ")
+			reason = "required: " + strings.Join(result.Each(x.Lacks, x.Class.Lacks), "; ")
 		case x.Lock.Traits.Permits > 1:
 			reason = fmt.Sprintf("it admits %d holders at once: %s", x.Lock.Traits.Permits, x.Lock.Doc)
 		}

@@ -64,9 +64,7 @@ func environment(run *result.Run) []fact {
 			facts = append(facts, f)
 		}
 	}
-	for _, s := range m.Sites {
-		facts = append(facts, siteFact(s))
-	}
+	facts = append(facts, result.Each(m.Sites, siteFact)...)
 	if o := m.Overhead; o.Loop > 0 {
 		facts = append(facts, fact{"the lab's own cost", numfmt.Nanos(o.Loop) + " a turn; " + numfmt.Nanos(o.Log) + " more if it is kept in the owner log, " + numfmt.Nanos(o.Timing) + " more if it is timed"})
 	}

@@ -56,10 +56,7 @@ func (q quality) Items() (out []string) {
 func skips(ss []result.Skip) (out []string) {
 	reasons, of := chart.GroupBy(ss, func(s result.Skip) string { return s.Reason })
 	for _, reason := range reasons {
-		var names []string
-		for _, s := range of[reason] {
-			names = append(names, s.Name())
-		}
+		names := result.Each(of[reason], result.Skip.Name)
 		out = append(out, numfmt.List(names, 6)+" "+numfmt.Choose(len(names), "was", "were")+" not measured: "+reason)
 	}
 	return out

@@ -39,7 +39,7 @@ var terms = []term{
 	{"faults", []string{"tries"}, "how often the fault was made, each time in a new try"},
 	{"violations in 1000", []string{"broken in 1000"}, "faults with two holders, a stale write or a token that fell, in 1000"},
 	{"bound", []string{"bound (95 %)"}, "the greatest share of faults that may show an anomaly, at 95 % confidence: exact (Clopper and Pearson), one-sided"},
-	{"window", []string{"window p50", "greatest", "in"}, "how long the anomaly lasted: the median and the greatest of the faults that showed it"},
+	{"window", []string{"window p50", "greatest", "in"}, "how long the lock was free and not granted after a fault: the median and the greatest of the faults"},
 	{"notice", []string{"least notice"}, "the shortest time from a holder's notice that it lost the lock to the next grant"},
 	{"requests in a dry run", []string{"requests alone", "requests behind others", "requests per handover"}, "messages from clients, counted in a dry run: one client's for an acquisition and its release; with three clients in turn, from one release to the next, and from a release to the next grant; \"polls\" if waiters ask again after a pause"},
 	{"round trips in sequence", []string{"round trips alone", "round trips of a release", "round trips behind others", "round trips per handover"}, "round trips to a server in sequence, counted in a dry run: until a lone client has the lock; until its release returns; until a request waits, plus those from the release before it to its grant; from a release to the next grant only"},
