@@ -145,8 +145,9 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 			err = errors.Join(err, x.close())
 		}
 	}()
+	process := rand.Uint64() // a resumed run measures in another process, with the same seed
 	for i, job := range jobs {
-		x := &sharer{turns: s.Shared[i].Turns, blocks: result.Blocks{Process: s.Seed}}
+		x := &sharer{turns: s.Shared[i].Turns, blocks: result.Blocks{Process: process}}
 		all = append(all, x)
 		shared := slices.ContainsFunc(jobs[:i], func(j Job) bool { return j.At.Kind == job.At.Kind })
 		if _, err := x.open(ctx, in, job, shared); err != nil {

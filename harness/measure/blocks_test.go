@@ -85,14 +85,24 @@ func countIdle(ops []uint64) (n int) {
 	return n
 }
 
+func measureBlocks(t *testing.T, jobs []Job, s spec) []*result.Result {
+	t.Helper()
+	var out bytes.Buffer
+	requireNoError(t, measureShared(t.Context(), instruments(), jobs, s, &out))
+	all, err := results(out.Bytes())
+	requireNoError(t, err)
+	return all
+}
+
 // TestSkippedPass: a lock that left the race has only its first block and its window; a
 // reference has several blocks in a pass.
 func TestSkippedPass(t *testing.T) {
 	s := spec{Workload: harness.Workload{Workers: 1, Window: 5 * time.Millisecond}, Block: 5 * time.Millisecond, Shared: []share{{Passes: 3, Turns: 3}, {Passes: 1, Turns: 1}}}
-	var out bytes.Buffer
-	requireNoError(t, measureShared(t.Context(), instruments(), []Job{{Lock: good, Workload: s.Workload}, {Lock: readers, Workload: s.Workload}}, s, &out))
-	all, err := results(out.Bytes())
-	requireNoError(t, err)
+	jobs := []Job{{Lock: good, Workload: s.Workload}, {Lock: readers, Workload: s.Workload}}
+	all, resumed := measureBlocks(t, jobs, s), measureBlocks(t, jobs, s)
+	if p := all[0].Blocks.Process; p != all[1].Blocks.Process || p == resumed[0].Blocks.Process {
+		t.Errorf("process %d also measured %+v: a lock pairs with locks of its own process only", p, resumed[0].Blocks)
+	}
 	for _, r := range all {
 		b, n := r.Blocks, 10 // three blocks of three passes and a window
 		if r.Lock.Name == readers.Name {

@@ -1,7 +1,6 @@
 package measure
 
 import (
-	"bytes"
 	"fmt"
 	"maps"
 	"slices"
@@ -121,11 +120,7 @@ func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*res
 			s.Shared = append(s.Shared, share{Passes: fewestBlocks, Turns: 1})
 		}
 	}
-	var out bytes.Buffer
-	requireNoError(t, measureShared(t.Context(), instruments(), jobs, s, &out))
-	all, err := results(out.Bytes())
-	requireNoError(t, err)
-	return all
+	return measureBlocks(t, jobs, s)
 }
 
 // TestServerCost: polling waiters cost the server more than queued ones, by the clock of its
