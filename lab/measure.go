@@ -55,13 +55,10 @@ func (m *measuring) run(ctx context.Context, earlier *result.Run) error {
 		}
 	}
 	err := m.plan.Run(ctx, func(p measure.Progress) error {
+		if err := errors.Join(m.noteRounds(p.Rounds), m.keep(p)); err != nil {
+			return err
+		}
 		m.done, m.total = p.Done-len(m.lost), p.Total
-		if err := m.noteRounds(p.Rounds); err != nil {
-			return err
-		}
-		if err := m.keep(p); err != nil {
-			return err
-		}
 		show.update(p)
 		return nil
 	})
@@ -82,7 +79,6 @@ func (m *measuring) noteRounds(n int) error {
 func (m *measuring) keep(p measure.Progress) error {
 	if p.Lost != nil {
 		m.lost = append(m.lost, loss(p))
-		m.done--
 	}
 	if p.Result == nil {
 		return nil
