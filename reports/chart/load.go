@@ -236,7 +236,7 @@ func (s *loadSweep) Answer() string {
 		text = fmt.Sprintf("The saturation point of %s is at %s.", best.S.Lock.Name, says(best))
 	case best.Saturation.UpTo == worst.Saturation.UpTo:
 		text = fmt.Sprintf("The saturation points do not differ significantly; %s has it at %s.", best.S.Lock.Name, says(best))
-	case worst.Saturation.To == 0 || best.Saturation.From < worst.Saturation.To:
+	case roundsOf(s.groups...) < 2, worst.Saturation.To == 0, best.Saturation.From < worst.Saturation.To:
 		text = fmt.Sprintf("The saturation points do not differ significantly: %s has it at %s, %s at %s.", best.S.Lock.Name, says(best), worst.S.Lock.Name, says(worst))
 	default:
 		text = fmt.Sprintf("%s has the highest saturation point%s: %s. %s has the lowest%s: %s.", best.S.Lock.Name, points[0].like(points), says(best),

@@ -161,6 +161,10 @@ func TestSaturations(t *testing.T) {
 	if got := s.Answer(); !strings.HasPrefix(got, "fair has the highest saturation point, the same as greedy: ") {
 		t.Errorf("the answer is %q", got)
 	}
+	once := chart.Largest(chart.Groups(gallery(1, openLoops)), false)
+	if got := once.Loads().Answer(); !strings.HasPrefix(got, "The saturation points do not differ significantly: greedy has it at ") {
+		t.Errorf("after one round the answer is %q", got)
+	}
 }
 
 func TestOpenLoopsRankNothing(t *testing.T) {
