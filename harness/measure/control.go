@@ -65,13 +65,6 @@ func (c *control) next(last int64) (n int64, recorded bool) {
 	return max(0, min(c.batch, left)), true
 }
 
-func sum(xs []uint64) (total uint64) {
-	for _, x := range xs {
-		total += x
-	}
-	return total
-}
-
 // A tally is the data that one worker publishes while it runs, and its final data.
 type tally struct {
 	_    atomics.CacheLinePad

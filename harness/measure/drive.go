@@ -240,9 +240,9 @@ func (d *drive) result() *result.Result {
 	}
 	for i := range d.tallies {
 		r.Workers[i] = d.t1.workers[i].ops - d.t0.workers[i].ops
+		r.Ops += r.Workers[i]
 		r.Handovers += d.t1.workers[i].handovers - d.t0.workers[i].handovers
 	}
-	r.Ops = sum(r.Workers)
 	if len(d.stuck) > 0 {
 		return r // the workers still write, so their data must not be read
 	}
@@ -303,9 +303,6 @@ func newHeapCounter() heapCounter {
 
 func (h heapCounter) objects() uint64 {
 	metrics.Read(h)
-	if h[0].Value.Kind() != metrics.KindUint64 {
-		return 0
-	}
 	return h[0].Value.Uint64()
 }
 

@@ -148,11 +148,15 @@ func refuse(format string, args ...any) error {
 
 // fits returns an error that wraps harness.ErrUsage, with the reason, if w cannot drive v.
 func fits(v *harness.Variant, w harness.Workload) error {
+	part := w.Part(0)
+	clients := cmp.Or(part.Clients, part.Workers)
 	switch most := v.Traits.MaxWorkers; {
 	case v.Unavailable != "":
 		return refuse("%s cannot run here: %s", v.Name, v.Unavailable)
 	case most > 0 && w.Workers > most:
 		return refuse("%s serves at most %d workers, not %d", v.Name, most, w.Workers)
+	case v.Traits.Needs != "" && clients > machine.MaxFiles()-ownFiles:
+		return refuse("%d clients of %s need a connection each, and a process may open only %d files: raise the limit (ulimit -n)", clients, v.Name, machine.MaxFiles())
 	case w.Wait != harness.WaitAdaptive && !v.Traits.FollowsWait:
 		return refuse("the waiters of %s do not follow a wait policy (Traits.FollowsWait): wait is %s", v.Name, w.Wait)
 	case v.Remote != nil && (w.Locks > 1 || w.Garbage):
@@ -166,6 +170,9 @@ func fits(v *harness.Variant, w harness.Workload) error {
 	}
 	return nil
 }
+
+// ownFiles are open in a measuring process without a client: pipes, and files of the Go runtime.
+const ownFiles = 8
 
 // Drive runs all workers until limit. A Rig with stuck workers cannot be driven again.
 //

@@ -200,7 +200,7 @@ func checkSound(t *testing.T, r *result.Result) {
 	if len(r.Violations) > 0 {
 		t.Fatalf("violations %v", r.Violations)
 	}
-	if r.Ops == 0 || r.Ops != sum(r.Workers) || len(r.Workers) != r.Workload.Workers {
+	if r.Ops == 0 || r.Ops != total(r.Workers) || len(r.Workers) != r.Workload.Workers {
 		t.Errorf("%d acquisitions, by worker %v", r.Ops, r.Workers)
 	}
 	if r.Elapsed < r.Workload.Window {

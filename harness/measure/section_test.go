@@ -188,6 +188,7 @@ func TestUnguarded(t *testing.T) {
 		{optimist, reading, "read while a writer writes"},
 		{&two, data, "2 workers may hold it at once"}, {&two, plainly, ""},
 		{elsewhere, data, "share no memory"}, {elsewhere, plainly, ""},
+		{elsewhere, harness.Workload{Workers: machine.MaxFiles()}, "ulimit -n"}, {elsewhere, harness.Workload{Workers: machine.MaxFiles(), Clients: 1}, ""},
 	} {
 		err := fits(c.v, c.w)
 		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want)) {

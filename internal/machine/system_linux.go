@@ -95,6 +95,15 @@ func threadsWant(fsys fs.FS, pid int) bool {
 	return false
 }
 
+// MaxFiles returns the greatest number of files that the process may have open.
+func MaxFiles() int {
+	var most unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_NOFILE, &most) != nil {
+		return math.MaxInt
+	}
+	return int(min(most.Cur, math.MaxInt))
+}
+
 // Monotonic reads CLOCK_MONOTONIC, in ns: the same for every process, and never set.
 func Monotonic() int64 {
 	var t unix.Timespec

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"runtime"
 	"time"
 )
@@ -24,6 +25,9 @@ func ThreadUsage() (Usage, bool) { return Usage{}, false }
 func ProcessCPU(int) (time.Duration, bool) { return 0, false }
 
 func threadsWant(fs.FS, int) bool { return false }
+
+// MaxFiles returns no limit: it is unknown.
+func MaxFiles() int { return math.MaxInt }
 
 // Monotonic reads the wall clock, in ns: the same for every process, but it may be set.
 func Monotonic() int64 { return time.Now().UnixNano() }
