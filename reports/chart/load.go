@@ -234,8 +234,6 @@ func (s *loadSweep) Answer() string {
 	switch {
 	case len(all) == 1:
 		text = fmt.Sprintf("The saturation point of %s is at %s.", best.S.Lock.Name, says(best))
-	case best.Saturation.UpTo == worst.Saturation.UpTo:
-		text = fmt.Sprintf("The saturation points do not differ significantly; %s has it at %s.", best.S.Lock.Name, says(best))
 	case roundsOf(s.groups...) < 2, worst.Saturation.To == 0, best.Saturation.From < worst.Saturation.To:
 		text = fmt.Sprintf("The saturation points do not differ significantly: %s has it at %s, %s at %s.", best.S.Lock.Name, says(best), worst.S.Lock.Name, says(worst))
 	default:
