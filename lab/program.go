@@ -33,7 +33,7 @@ func (p *Program) validate() error {
 	errs := []error{harness.Validate(p.Locks)}
 	for _, name := range p.Defaults {
 		if !slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Name == name }) {
-			errs = append(errs, fmt.Errorf("the defaults name %q, which is none of the locks", name))
+			errs = append(errs, fmt.Errorf("the defaults name %q, but there is no such lock", name))
 		}
 	}
 	if err := errors.Join(errs...); err != nil {

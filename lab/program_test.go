@@ -32,7 +32,7 @@ func TestProgramValidate(t *testing.T) {
 		{Program{Locks: catalog.All(), Defaults: catalog.Defaults}, ""},
 		{Program{Locks: []*harness.Variant{ownVariant(), ownVariant()}}, `"own" is listed twice`},
 		{Program{Locks: []*harness.Variant{nameless}}, "has no name"},
-		{Program{Locks: []*harness.Variant{ownVariant()}, Defaults: []string{"other"}}, `"other", which is none of the locks`},
+		{Program{Locks: []*harness.Variant{ownVariant()}, Defaults: []string{"other"}}, `"other", but there is no such lock`},
 	} {
 		err := c.p.validate()
 		if (err == nil) != (c.want == "") || err != nil && (!errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), c.want)) {

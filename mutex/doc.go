@@ -64,7 +64,7 @@
 // the lock breaks it silently, unless its documentation differs. An Unlock synchronizes before
 // the Lock or RLock that follows it, and an RUnlock before the Lock that follows it, as for
 // [sync.RWMutex]. A TryLock or TryRLock of a [Mutex] or [RWMutex] may fail although the lock is
-// free, if another goroutine tries or waits at that moment; the Go memory model allows that. No
+// free, if another goroutine tries or waits at that moment. The Go memory model allows that. No
 // operation allocates, except that a [Mutex] or [RWMutex] allocates a waiter if its pool is
 // empty, and an RWMutex its slots once. A lock must not be copied after first use.
 package mutex

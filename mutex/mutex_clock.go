@@ -17,7 +17,7 @@ const (
 	mutexSkips = 64
 )
 
-// mutexPatience is the time for which a waiter may be woken in vain before it demands a handover.
+// mutexPatience is how long a waiter may be woken in vain before it demands a handover.
 // It is more than mutexLongest and mutexMostPutOff, so that normally the holder demands it first.
 const mutexPatience = 4 * time.Millisecond
 

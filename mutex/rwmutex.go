@@ -254,82 +254,6 @@ func (l *RWMutex) makeSlots() {
 	}
 }
 
-// rLockSlow reports whether it took the lock before done was closed.
-func (l *RWMutex) rLockSlow(done <-chan struct{}) bool {
-	if l.takePlace() {
-		return true
-	}
-	for range rwPolls * l.spread.Load() {
-		atomics.SpinHint(rwHints)
-		if l.TryRLock() || l.takePlace() {
-			return true
-		}
-	}
-	w := newMutexWaiter()
-	defer w.free()
-	for w.wakes = 0; l.join(w); w.wakes++ {
-		woken := w.parker.ParkUntil(done)
-		if !woken {
-			if l.leave(w) {
-				return false
-			}
-			w.parker.Park() // the permit is on the way
-		}
-		if w.wakes == rwLosses || l.takePlace() {
-			return true
-		}
-		if !woken {
-			return false
-		}
-	}
-	return true
-}
-
-// takePlace makes the caller a reader inside in place of one that was let in and has yet to run.
-func (l *RWMutex) takePlace() bool {
-	for n := l.places.Load(); n != 0; n = l.places.Load() {
-		if l.places.CompareAndSwap(n, n-1) {
-			return true
-		}
-	}
-	return false
-}
-
-// join puts w into the list, or takes the lock and returns false if there is no writer.
-func (l *RWMutex) join(w *mutexWaiter) bool {
-	if l.lockList()&rwWriter == 0 {
-		l.state.Add(^uint64(rwQueue - rwInside - 1))
-		return false
-	}
-	w.granted = false
-	l.waiters.insert(w)
-	l.state.Add(^uint64(rwQueue - rwWaiting - 1))
-	return true
-}
-
-// leave takes w out of the list, or returns false if w has a permit or will have one.
-func (l *RWMutex) leave(w *mutexWaiter) bool {
-	l.lockList()
-	if w.granted {
-		l.state.Add(^uint64(rwQueue - 1))
-		return false
-	}
-	l.waiters.drop(w)
-	l.state.Add(^uint64(rwQueue + rwWaiting - 1))
-	return true
-}
-
-func (l *RWMutex) lockList() uint64 {
-	for polls := 0; ; {
-		s := l.state.Load()
-		if s&rwQueue != 0 {
-			polls = waitForQueue(polls)
-		} else if l.state.CompareAndSwap(s, s|rwQueue) {
-			return s
-		}
-	}
-}
-
 // shut sets the writer bit, and returns the number of readers inside. The caller holds
 // l.writers.
 func (l *RWMutex) shut() uint32 {
@@ -383,31 +307,5 @@ func (l *RWMutex) drain(done <-chan struct{}) bool {
 func (l *RWMutex) left() {
 	if l.pending.Add(^uint32(0)) == 0 {
 		l.writer.parker.Unpark()
-	}
-}
-
-// admit clears the writer bit, and lets in the readers in the list.
-func (l *RWMutex) admit() {
-	s := l.lockList()
-	if s&rwWriter == 0 {
-		l.state.Add(^uint64(rwQueue - 1))
-		panic("mutex: Unlock of an RWMutex that is not locked")
-	}
-	n := uint32(s % rwQueue / rwWaiting)
-	places, w := uint32(0), l.waiters.first
-	for range n {
-		if w.granted = true; w.wakes < rwLosses {
-			places++
-		}
-		w = w.next
-	}
-	l.waiters.first = nil
-	l.state.Add(uint64(n)*rwInside - uint64(n)*rwWaiting - rwQueue - rwWriter)
-	l.places.Add(places)
-	for range n {
-		next := w.next
-		w.next, w.prev = nil, nil
-		w.parker.Unpark()
-		w = next
 	}
 }

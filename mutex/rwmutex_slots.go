@@ -5,8 +5,8 @@ package mutex
 import "runtime"
 
 // A collision of readers counts as rwCollision, and each writer takes 1 away. A lock makes slots
-// at rwCollisions. On two processors 99 % of reads make 0.02 to 7 collisions for each writer, 90 %
-// at most 0.003, but several hundred in a row come also with 90 %.
+// at rwCollisions. On two processors 99 % of reads make 0.02 to 7 collisions for each writer, and
+// 90 % at most 0.003. But several hundred in a row come also with 90 %.
 const (
 	rwCollision  = 32
 	rwCollisions = 4096 * rwCollision

@@ -101,7 +101,7 @@ func (l *Lease) reserve(span time.Duration) time.Duration {
 
 // begin begins a lease that the server has granted for span. The server received the
 // request after from. It reports whether any of the lease is left. A client with a longer
-// lease may grant more than l.span, to which the first renewal shortens it.
+// lease may grant more than l.span. The first renewal shortens it to that.
 func (l *Lease) begin(from time.Time, span time.Duration) bool {
 	l.alive, l.cancel = context.WithCancelCause(context.Background())
 	l.last(from, min(span, l.span))

@@ -85,7 +85,7 @@ type CLHWorker struct {
 // clhMost is the largest number of workers whose nodes have offsets of 32 bits.
 const clhMost = 1<<32/clhNodeSize - 2
 
-// NewCLH returns a free lock for workers, 1 to 16777214 (8388606 on s390x); it panics for other
+// NewCLH returns a free lock for workers, 1 to 16777214 (8388606 on s390x). It panics for other
 // numbers.
 func NewCLH(workers int, o Options) *CLH {
 	if int64(workers) > clhMost {

@@ -27,6 +27,7 @@ func tryScenario(t *testing.T, s chaos.Scenario, p chaos.Plan, names ...string) 
 	if s.Expect == nil {
 		s.Expect = []chaos.Expectation{{Locks: ".*", Why: "it is broken on purpose"}}
 	}
+	s.NoFault = s.Fault == ""
 	p.Scenarios, p.Tries = []*chaos.Scenario{&s}, max(1, p.Tries)
 	for _, v := range specimens {
 		if slices.Contains(names, v.Name) {
@@ -201,7 +202,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var seeds []uint64
-	s := &chaos.Scenario{Name: "count", Locks: ".*", Deadline: time.Minute, Try: func(ctx context.Context, t *chaos.Try) {
+	s := &chaos.Scenario{Name: "count", Locks: ".*", NoFault: true, Deadline: time.Minute, Try: func(ctx context.Context, t *chaos.Try) {
 		seeds = append(seeds, t.Seed)
 		if len(seeds) == 3 {
 			cancel()

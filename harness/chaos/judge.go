@@ -39,8 +39,7 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *result.FaultResult {
 		}
 		return r
 	}
-	promised := b.scenario.Fault != "" && !strings.HasPrefix(b.scenario.Fault, "none: ")
-	if len(seen)+len(j.Windows) == 0 && (promised || s.ended != nil) {
+	if len(seen)+len(j.Windows) == 0 && (!b.scenario.NoFault || s.ended != nil) {
 		return notMade(r, cmp.Or(s.ended, errors.New("chaos: the try ended before it")))
 	}
 	r.Tries, r.Seen = 1, make(map[oracle.Anomaly]int)

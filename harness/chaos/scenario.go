@@ -23,7 +23,8 @@ type Scenario struct {
 	Name     string // lower case, words joined by '-'
 	Family   string // a few words for scenarios that differ in one thing
 	Question string // ends with a question mark
-	Fault    string // the injected fault, in one line without a full stop; "none: ..." if Try records none
+	Fault    string // the injected fault, in one line without a full stop
+	NoFault  bool   // Try records none: the use of the lock is tested
 	Source   string // first report or description
 
 	// Tests are the guarantees under test.
@@ -66,7 +67,8 @@ type Scenario struct {
 	Aims []Aim
 
 	// Try makes the fault once. A step that fails ends it: the fault could not be made,
-	// and the try does not count. Nor does a try that records no fault and shows no anomaly.
+	// and the try does not count. Nor does a try, but for NoFault, that records no fault and
+	// shows no anomaly.
 	Try func(ctx context.Context, t *Try)
 }
 

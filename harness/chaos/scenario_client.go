@@ -138,6 +138,7 @@ var readerScenarios = table(Scenario{
 	{Name: "readers-together", Takes: 8, Tries: 200, Deadline: 20 * time.Second, Prompt: 2 * TTL,
 		Question: "Do the readers of a client that wait behind a writer enter together when it leaves?",
 		Fault:    "none: three readers of one client wait for a lock that another holds for writing, which releases it; each reader stays until the others are in, but for a second at most",
+		NoFault:  true,
 		Source:   "Redisson issues 1542 and 1458: readers that waited behind a writer took turns; release notes of Redisson 3.8.2",
 		Locks:    "redis-(rw|rw-redisson)|zk-(rw|rw-curator)|curator-rw",
 		Expect: []Expectation{

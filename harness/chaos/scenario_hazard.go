@@ -215,6 +215,7 @@ var hazardClientScenarios = table(Scenario{
 	{Name: "two-of-a-client", Takes: 7,
 		Question: "Do two goroutines of one client exclude each other, and does each get its turn?",
 		Fault:    "none: behind a holder wait two goroutines of one client and then another client, and the holder releases the lock",
+		NoFault:  true,
 		Source:   "hazard B7: Apache zookeeper-recipes-lock, WriteLock.java, which takes the ticket of its session for its own; hazard B9: source article 004",
 		Tests:    []result.Guarantee{result.Ordered},
 		Expect: []Expectation{
@@ -243,6 +244,7 @@ var hazardClientScenarios = table(Scenario{
 	{Name: "cost-of-waiting", Takes: 8,
 		Question: "What does a waiter send while nothing happens?",
 		Fault:    "none: a client waits for two seconds for a lock that another holds",
+		NoFault:  true,
 		Source:   "hazard B8: source article 004, otter DistributedLock, whose 60,000 ms are microseconds; source article 000 on polling",
 		Expect: []Expectation{
 			{"zk-(boolean-mutex|two-level)-historical", []oracle.Anomaly{oracle.Storm}, "it asks everything again every 60 ms, each time deeper in its stack and with one more watch"},
@@ -269,6 +271,7 @@ var hazardClientScenarios = table(Scenario{
 	{Name: "eight-of-a-client", Takes: 17, Tries: 30, Prompt: hazardPatience, // requests are under test, not time
 		Question: "What does a release cost if eight goroutines of one client wait?",
 		Fault:    "none: eight goroutines of one client lock and unlock as fast as they can for two seconds",
+		NoFault:  true,
 		Source:   "CURATOR-716, many threads on one InterProcessMutex; source article 001, the herd effect",
 		Locks:    "zk-(handoff|fair|curator|herd|cohort|two-level|boolean-mutex)|curator-(mutex|mutex-shared)",
 		Expect: []Expectation{

@@ -13,6 +13,7 @@ var hazardNestedScenarios = table(Scenario{
 	{Name: "nested-unlock", Takes: 15,
 		Question: "Does the first of two Unlocks of a nested lock let others in?",
 		Fault:    "none: a holder locks twice and unlocks once, while another client waits",
+		NoFault:  true,
 		Source:   "hazard B14: source article 004, otter DistributedReentrantLock, which deletes its ticket with the first",
 		Locks:    "zk-(curator|rw-curator|two-level-historical)|curator-(mutex|mutex-shared|rw)|redis-(reentrant|redisson12|fair-redisson)",
 		Expect: []Expectation{
@@ -34,6 +35,7 @@ var hazardNestedScenarios = table(Scenario{
 	{Name: "downgrade", Takes: 14,
 		Question: "Does a writer that continues as a reader keep other writers out?",
 		Fault:    "none: a writer locks for reading too and unlocks its write lock, while another writer waits",
+		NoFault:  true,
 		Source:   "CURATOR-621: InterProcessReadWriteLock before 5.5.0",
 		Locks:    "zk-rw-curator|curator-rw",
 		Expect: []Expectation{

@@ -21,6 +21,7 @@ var hazardTicketScenarios = table(Scenario{
 	{Name: "negative-session", Takes: 13, Tries: 30,
 		Question: "Does a lock work if the numbers of sessions are negative?",
 		Fault:    "none: the servers have the numbers 128 to 130 in their ensemble, which makes the numbers of all sessions negative",
+		NoFault:  true,
 		Source:   "hazard B4: source article 001, which splits the name of a ticket at each '-'; SessionTrackerImpl.initializeNextSessionId of ZooKeeper",
 		Expect: []Expectation{
 			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "its tickets are named by the session, and it reads the wrong part of the name"},

@@ -256,26 +256,3 @@ func TestAnswered(t *testing.T) {
 // elsewhere is a distributed lock.
 var elsewhere = &harness.Variant{Name: "far", Doc: "a lock elsewhere", Paper: "none", Family: harness.Redis,
 	Traits: harness.Traits{Needs: harness.KindRedis}}
-
-// TestSleeperWakes: the length of a short hold or think time is not the grain of a timer of Go.
-func TestSleeperWakes(t *testing.T) {
-	a := machine.NewAlarm()
-	if a == nil {
-		t.Skip("this system has no alarm")
-	}
-	a.Close()
-	span := harness.Span{Mean: 100 * time.Microsecond}
-	w := newRemoteWorker(&drive{rig: &Rig{job: Job{Workload: harness.Workload{Hold: span, Think: span}}}}, 0, nil)
-	defer w.alarm.Close()
-	for _, s := range []*sleeper{&w.hold, &w.think} {
-		shortest := time.Hour
-		for range 50 {
-			start := time.Now()
-			s.spend()
-			shortest = min(shortest, time.Since(start))
-		}
-		if shortest < span.Mean || shortest > time.Millisecond {
-			t.Errorf("the shortest of 50 spans of %v took %v", span.Mean, shortest)
-		}
-	}
-}

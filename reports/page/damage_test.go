@@ -18,8 +18,7 @@ import (
 
 var extremes = []float64{0, 1, -1, 0.5, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64, math.SmallestNonzeroFloat64, math.MaxInt64, math.MinInt64}
 
-// damagedRun returns a run with all kinds of results, in which every so many results have v in
-// the selected fields.
+// damagedRun returns a run with all kinds of results. One in every has v in the selected fields.
 func damagedRun(fields uint32, every int, v float64) *result.Run {
 	run := gallery(2, "hold", "pinning", openLoops)
 	run.Results = slices.Concat(run.Results, contendedRun().Results, delayedRun(time.Millisecond).Results)

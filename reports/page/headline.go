@@ -85,8 +85,8 @@ func remark(ds []judge.Decision) string {
 	return text + ")"
 }
 
-// weaker names the lock that gives up the least for more speed, under the most contention, and
-// the situations in which it is faster, if these are not all.
+// weaker names the lock that gives up the least for more speed, under the most contention. It also
+// names the situations in question if the lock is not faster in all.
 func weaker(ds []judge.Decision, all int) []fragment {
 	for _, d := range slices.Backward(ds) {
 		if slices.ContainsFunc(ds, func(strong judge.Decision) bool { return strong.Over == "" && strong.Use == d.Over }) {
