@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/harness/result"
 	"locklab/internal/backend"
 )
@@ -20,10 +21,7 @@ import (
 func ownRedis(t *testing.T) string {
 	t.Helper()
 	s, err := backend.StartAlone(t.Context())
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
-		t.Skip(err)
-	}
-	requireNoError(t, err)
+	locktest.RequireServers(t, harness.KindRedis, err)
 	t.Cleanup(func() { s.Stop() })
 	return s.Endpoint().Addrs[0][0]
 }

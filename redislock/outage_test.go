@@ -17,6 +17,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/internal/backend"
 	locks "locklab/lock"
 	"locklab/redislock"
@@ -27,10 +28,7 @@ func startDurable(t *testing.T) running {
 	t.Helper()
 	s, err := backend.StartRedisOf(t.Context(), backend.RedisOptions{Persistence: backend.Always,
 		Args: []string{"--key-load-delay", "600", "--loading-process-events-interval-bytes", "1024"}})
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
-		t.Skip(err)
-	}
-	requireNoError(t, err)
+	locktest.RequireServers(t, harness.KindRedis, err)
 	t.Cleanup(func() { expectNoError(t, s.Stop()) })
 	return running{deployment: deployments[0], Server: s, options: redis.UniversalOptions{Addrs: s.Endpoint().Addrs[0]}}
 }

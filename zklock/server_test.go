@@ -37,16 +37,8 @@ var startCommon = sync.OnceValue(func() (err error) {
 // endpoint returns the common server, or skips t, or fails it if LOCKLAB_REQUIRE demands one.
 func endpoint(t *testing.T) harness.Endpoint {
 	t.Helper()
-	requireAvailable(t, startCommon())
+	locktest.RequireServers(t, harness.KindZooKeeper, startCommon())
 	return common.Endpoint()
-}
-
-func requireAvailable(t *testing.T, err error) {
-	t.Helper()
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
-		t.Skipf("no zookeeper: %v", err)
-	}
-	requireNoError(t, err)
 }
 
 func stopCommon() error {
@@ -88,7 +80,7 @@ func removeAll(c *wirezk.Conn, path string) error {
 // requireStarted fails t, or skips it without servers. It stops the server at the end of t.
 func requireStarted[S interface{ Stop() error }](t *testing.T, server S, err error) S {
 	t.Helper()
-	requireAvailable(t, err)
+	locktest.RequireServers(t, harness.KindZooKeeper, err)
 	t.Cleanup(func() { expectEqual(t, "the error of Stop", server.Stop(), nil) })
 	return server
 }

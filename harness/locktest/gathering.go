@@ -251,7 +251,8 @@ func Endpoint(tb testing.TB, kind string) harness.Endpoint {
 func Endpoints(tb testing.TB, kind string, n int) harness.Endpoint {
 	tb.Helper()
 	at, err := startServers(tb, kind, n)
-	return requireServers(tb, kind, at, err)
+	RequireServers(tb, kind, err)
+	return at
 }
 
 // startServers starts n servers of the kind, which stop when tb ends.
@@ -268,15 +269,14 @@ func startServers(tb testing.TB, kind string, n int) (harness.Endpoint, error) {
 	return server.Endpoint(), nil
 }
 
-// requireServers returns at, unless err is the reason why there are no servers.
-func requireServers(tb testing.TB, kind string, at harness.Endpoint, err error) harness.Endpoint {
+// RequireServers skips or fails tb without servers, as Endpoint does. Any other err fails it.
+func RequireServers(tb testing.TB, kind string, err error) {
 	tb.Helper()
 	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(kind) {
 		tb.Skipf("no %s: %v", kind, err)
 	} else if err != nil {
 		tb.Fatalf("no %s: %v", kind, err)
 	}
-	return at
 }
 
 // Servers returns the greatest number of independent servers of a kind that any of vs

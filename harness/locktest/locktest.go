@@ -198,7 +198,8 @@ func Run(t *testing.T, suite []*harness.Variant) {
 			}
 			if kind := v.Traits.Needs; kind != "" {
 				at, err := servers[kind]()
-				s.At = requireServers(t, kind, at, err)
+				RequireServers(t, kind, err)
+				s.At = at
 				if lacks := v.Traits.Lacks(s.At); lacks != "" {
 					t.Skip(lacks)
 				}

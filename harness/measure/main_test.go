@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/internal/backend"
 	"locklab/internal/leaktest"
 )
@@ -56,12 +57,7 @@ func startBackend(t *testing.T, kind string, setup backend.Setup) *backend.Serve
 	t.Helper()
 	setup.Own = true
 	server, err := backend.StartSetup(context.Background(), kind, setup)
-	if err != nil {
-		if errors.Is(err, harness.ErrUnavailable) && !backend.Required(kind) {
-			t.Skipf("no %s: %v", kind, err)
-		}
-		t.Fatalf("no %s: %v", kind, err)
-	}
+	locktest.RequireServers(t, kind, err)
 	return server
 }
 

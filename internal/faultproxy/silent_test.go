@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/internal/backend"
 	"locklab/internal/faultproxy"
 	"locklab/internal/leaktest"
@@ -52,11 +53,7 @@ func checkForget(t *testing.T, addr string) {
 func TestRedirect(t *testing.T) {
 	leaktest.All(t)
 	s, err := backend.StartSetup(t.Context(), harness.KindRedis, backend.Setup{Independent: 2})
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis) {
-		t.Skip(err)
-	} else if err != nil {
-		t.Fatal(err)
-	}
+	locktest.RequireServers(t, harness.KindRedis, err)
 	defer s.Stop()
 	if !s.Owned() {
 		t.Skip("there may be one server only")

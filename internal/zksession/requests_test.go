@@ -119,10 +119,7 @@ func startServer(t *testing.T, config string) (s *backend.Server, addrs []string
 func startEnsemble(t *testing.T, o backend.EnsembleOptions) *backend.Server {
 	t.Helper()
 	s, err := backend.StartEnsembleOf(t.Context(), o)
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
-		t.Skip(err)
-	}
-	requireNoError(t, err)
+	locktest.RequireServers(t, harness.KindZooKeeper, err)
 	t.Cleanup(func() { requireNoError(t, s.Stop()) })
 	return s
 }
