@@ -54,6 +54,15 @@ func sumResults(t *testing.T, p *chaos.Plan) map[string]*result.FaultResult {
 	return sum
 }
 
+func countEvents(s *chaos.Subject, kind oracle.EventKind) (n int) {
+	for _, e := range s.Events() {
+		if e.Kind == kind {
+			n++
+		}
+	}
+	return n
+}
+
 func runLoops(ctx context.Context, t *chaos.Try, l chaos.Loop) {
 	hosts := t.Hosts(2)
 	t.Each(func(s *chaos.Subject) {
@@ -296,9 +305,7 @@ func TestStarved(t *testing.T) {
 			for i, h := range hosts {
 				w[i] = h.Open(ctx, s, harness.Endpoint{})
 			}
-			told := func() bool {
-				return slices.ContainsFunc(s.Events(), func(e oracle.Event) bool { return e.Kind == oracle.Told })
-			}
+			told := func() bool { return countEvents(s, oracle.Told) > 0 }
 			chaos.Check(w[0].Acquire(ctx, 0))
 			if t.Number < 2 {
 				chaos.Check(chaos.Starve(hosts[0], true))
@@ -327,9 +334,24 @@ func TestStarved(t *testing.T) {
 		if expected {
 			want = 0
 		}
-		if starved == 0 || r.Tries != 2 || r.Starved != want || (r.Seen[oracle.TwoHolders] > 0) != expected {
+		if starved == 0 || r.Tries != 2 || r.Starved != want || (r.Seen[oracle.TwoHolders] > 0) != expected || r.Seen[oracle.Misled] > 0 {
 			t.Errorf("two holders expected, %t: %d tries, %d that do not count of %d, seen %v", expected, r.Tries, r.Starved, starved, r.Seen)
 		}
+	}
+}
+
+// TestLateDeadline: a holder that is notified in time may still have read a Deadline that is after
+// the next grant.
+func TestLateDeadline(t *testing.T) {
+	t.Parallel()
+	r := tryScenario(t, chaos.Scenario{Name: "late-deadline", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) {
+		s := t.Subjects[0]
+		chaos.Check(t.Host().Open(ctx, s, harness.Endpoint{}).Acquire(ctx, 0))
+		t.Until(ctx, "it is told", func() bool { return countEvents(s, oracle.Told) > 0 })
+		chaos.Check(t.Host().Open(ctx, s, harness.Endpoint{}).Acquire(ctx, 0))
+	}}, chaos.Plan{}, "overstate")["overstate"]
+	if want := map[oracle.Anomaly]int{oracle.Misled: 1}; r.Tries != 1 || !maps.Equal(r.Seen, want) {
+		t.Errorf("seen %v, want %v: %+v", r.Seen, want, r)
 	}
 }
 
@@ -375,14 +397,7 @@ func TestLoopTold(t *testing.T) {
 		Try: func(ctx context.Context, t *chaos.Try) {
 			runLoops(ctx, t, chaos.Loop{Hold: time.Second})
 			t.StopAll(ctx)
-			for _, e := range t.Subjects[0].Events() {
-				switch e.Kind {
-				case oracle.Told:
-					told++
-				case oracle.Releasing:
-					released++
-				}
-			}
+			told, released = countEvents(t.Subjects[0], oracle.Told), countEvents(t.Subjects[0], oracle.Releasing)
 		},
 	}, chaos.Plan{}, "lapse")
 	if told < 2 || released > 2 { // each of two workers releases its hold at the end

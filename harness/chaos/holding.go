@@ -15,13 +15,14 @@ type holding struct {
 	lease  harness.Lease
 	shared bool
 
-	mu   sync.Mutex
-	over bool // it is being released: its end is not reported
+	mu       sync.Mutex
+	over     bool  // it is being released: its end is not reported
+	deadline int64 // the latest that was read
 }
 
-// watch reports the end of a lease that was not released.
+// watch reads the Deadline of a lease until its end, and reports an end without a release.
 func (w *worker) watch(h *holding) {
-	<-h.lease.Done()
+	every(h.lease.Done(), beat, h.readDeadline)
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.over {
@@ -29,10 +30,20 @@ func (w *worker) watch(h *holding) {
 	}
 }
 
+// readDeadline reads no Deadline after the last one has passed. A lease must close Done then, and
+// the call could do that.
+func (h *holding) readDeadline() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if now() < h.deadline {
+		h.deadline = max(h.deadline, until(h.lease))
+	}
+}
+
 // recordLoss reports that the lease has ended without a release. The caller holds h.mu.
 func (w *worker) recordLoss(h *holding) {
 	h.over = true
-	w.event(oracle.Event{At: now(), Kind: oracle.Told, Token: h.lease.Token(), Shared: h.shared, Text: fmt.Sprint(h.lease.Err())})
+	w.event(oracle.Event{At: now(), Kind: oracle.Told, Token: h.lease.Token(), Shared: h.shared, Deadline: h.deadline, Text: fmt.Sprint(h.lease.Err())})
 }
 
 // A Namer is a [harness.Remote] that can take locks of other names over the same connections, like

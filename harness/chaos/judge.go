@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -26,7 +27,7 @@ func (b *batch) judge(t *Try, s *Subject, over int64) *result.FaultResult {
 	}
 	rules := oracle.RulesOf(s.Variant.Traits, cmp.Or(b.scenario.Prompt, DefaultPrompt))
 	rules.End, rules.Arrival, rules.Down = over, b.scenario.Arrival, b.scenario.Down
-	rules.Starvation, rules.Delays = !slices.Contains(r.Expected.Anomalies, oracle.TwoHolders), t.excuses(r.Expected)
+	rules.Kept, rules.Delays = !slices.Contains(r.Expected.Anomalies, oracle.TwoHolders), t.excuses(r.Expected)
 	history := s.history.until(over)
 	j := oracle.Judge(history, rules)
 	excuse, delayed := s.excuse(&j, rules.Delays)
@@ -186,12 +187,7 @@ func (r *record) add(e oracle.Event) {
 // until returns the events up to end, by time.
 func (r *record) until(end int64) oracle.History {
 	r.events.Sort()
-	for i := range r.events {
-		if r.events[i].At > end {
-			return r.events[:i]
-		}
-	}
-	return r.events
+	return r.events[:sort.Search(len(r.events), func(i int) bool { return r.events[i].At > end })]
 }
 
 const delayedFigure = "not run by the machine, in a try that does not count"

@@ -2,7 +2,6 @@ package chaos_test
 
 import (
 	"context"
-	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/chaos"
+	"locklab/harness/locktest"
 	"locklab/internal/adapt"
 	"locklab/internal/backend"
 )
@@ -47,11 +47,7 @@ func TestLinked(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			e, err := chaos.StartLinked(ctx)
-			if errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindZooKeeper) {
-				t.Skip(err)
-			} else if err != nil {
-				t.Fatal(err)
-			}
+			locktest.RequireServers(t, harness.KindZooKeeper, err)
 			defer func() {
 				if err := e.Stop(); err != nil {
 					t.Error(err)
@@ -113,6 +109,7 @@ var specimens = []*harness.Variant{
 	newBrokenVariant("refuse", 0, func(context.Context) error { return harness.ErrNotAcquired }),
 	newBrokenVariant("slow", 0, func(context.Context) error { time.Sleep(250 * time.Millisecond); return nil }),
 	newBrokenVariant("lapse", 60*time.Millisecond, func(context.Context) error { return nil }),
+	newBrokenVariant("overstate", time.Second, func(context.Context) error { return nil }),
 	newBrokenVariant("fenced", 0, func(context.Context) error { return nil }),
 }
 
@@ -121,7 +118,12 @@ func newBrokenVariant(name string, d time.Duration, lock func(ctx context.Contex
 		Name: name, Doc: "a lock that is broken on purpose", Paper: "-", Family: harness.Redis, Status: harness.Broken,
 		Traits: harness.Traits{Needs: harness.KindRedis, Fenced: name == "fenced"},
 		Remote: func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
-			return broken(func(ctx context.Context) (harness.Lease, error) { return emptyLease(d), lock(ctx) }), nil
+			return broken(func(ctx context.Context) (harness.Lease, error) {
+				if name == "overstate" {
+					return overstatedLease{emptyLease(d)}, nil
+				}
+				return emptyLease(d), lock(ctx)
+			}), nil
 		},
 	}
 }
@@ -139,4 +141,15 @@ func emptyLease(d time.Duration) harness.Lease {
 		until = time.Now().Add(d)
 	}
 	return adapt.NewLease(context.Background(), until, func(context.Context) (bool, error) { return true, nil })
+}
+
+// An overstatedLease of a second renews its Deadline to an hour, and ends as if it had not.
+type overstatedLease struct{ harness.Lease }
+
+func (l overstatedLease) Deadline() (time.Time, bool) {
+	until, ok := l.Lease.Deadline()
+	if time.Until(until) < 900*time.Millisecond {
+		until = until.Add(time.Hour)
+	}
+	return until, ok
 }

@@ -252,8 +252,8 @@ func (w *worker) lock(try, shared bool, timeout time.Duration) (*holding, error)
 		w.event(oracle.Event{At: at, Kind: oracle.Failed, Shared: shared, Text: err.Error()})
 		return nil, err
 	}
-	h := &holding{lease: lease, shared: shared}
-	w.event(oracle.Event{At: at, Kind: oracle.Granted, Shared: shared, Token: lease.Token(), Deadline: until(lease)})
+	h := &holding{lease: lease, shared: shared, deadline: until(lease)}
+	w.event(oracle.Event{At: at, Kind: oracle.Granted, Shared: shared, Token: lease.Token(), Deadline: h.deadline})
 	w.holds = append(w.holds, h)
 	go w.watch(h)
 	return h, nil

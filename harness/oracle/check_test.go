@@ -2,7 +2,6 @@ package oracle
 
 import (
 	"cmp"
-	"fmt"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -211,7 +210,7 @@ func TestAgreement(t *testing.T) {
 		bad := len(j.Overlaps)+j.Found[TokenFell]+j.Found[Misled] > 0
 		got := checkLinear(&j, c.r, 2*time.Second, time.Minute, 1+int(seed%3))
 		if got.Verdict != NotProven && (got.Verdict == Violated) != bad {
-			t.Fatalf("seed %d, %+v: the oracle finds %v, porcupine %+v\n%s", seed, c.r, j.Notes, got, dumpHistory(h))
+			t.Fatalf("seed %d, %+v: the oracle finds %v, porcupine %+v: %+v", seed, c.r, j.Notes, got, h)
 		}
 		count(got.Verdict != NotProven, "decided")
 		count(bad, "wrong")
@@ -231,11 +230,4 @@ func TestAgreement(t *testing.T) {
 	if counts["decided"] < seeds*99/100 {
 		t.Errorf("only %d of %d histories are decided", counts["decided"], seeds)
 	}
-}
-
-func dumpHistory(h History) (s string) {
-	for _, e := range h {
-		s += fmt.Sprintf("%d %d %s token %d shared %v %s\n", e.At, e.Worker, e.Kind, e.Token, e.Shared, e.Text)
-	}
-	return s
 }

@@ -15,7 +15,7 @@ const (
 	Granted   EventKind = "granted"   // it returned a lease: Token, Deadline
 	Refused   EventKind = "refused"   // it returned that another client holds the lock
 	Failed    EventKind = "failed"    // it returned another error, Text: the servers may have granted it or not
-	Told      EventKind = "told"      // the lease ended without a release: Text is the reason
+	Told      EventKind = "told"      // the lease ended without a release: Text is the reason, Deadline the latest read before
 	Releasing EventKind = "releasing" // before Unlock was called
 	Released  EventKind = "released"  // it returned; Text is its error
 	Wrote     EventKind = "wrote"     // the resource received a write of the holder, with its Token: Taken
@@ -92,7 +92,8 @@ const (
 	// Storm: waiting clients sent requests without a pause.
 	Storm Anomaly = "storm"
 
-	// Misled: a call returned a wrong result, such as a successful release of a lock not held.
+	// Misled: a call returned a wrong result, such as a successful release of a lock not held,
+	// or a Deadline after the next grant.
 	Misled Anomaly = "misled"
 
 	// Lost: a running holder lost the lock although its server ran and was reachable:

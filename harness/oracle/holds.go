@@ -16,7 +16,7 @@ type Held struct {
 	// Released is when the hold ended: the return of Unlock without an error, or math.MaxInt64.
 	Released int64
 
-	Deadline int64 // the latest known, 0 for none
+	Deadline int64 // the latest that its holder read, 0 for none
 
 	// Promise is the time until which the holder could rely on the lock: Releasing, Deadline,
 	// or the start of a pause of its process, whichever came first; never before Acquired.
@@ -164,19 +164,21 @@ func (c *collector) event(e *Event) {
 		if w.last >= 0 && c.r.Permits == 1 {
 			c.writes = append(c.writes, written{e.At, e.Token, w.last, e.Taken})
 		}
-		c.deadline(w.last, e)
 	case Paused:
 		if !w.paused {
 			w.paused, w.pauses = true, append(w.pauses, pause{e.At, math.MaxInt64})
 		}
 	case Resumed:
-		c.resume(w, e.At)
+		if w.paused {
+			w.paused = false
+			w.pauses[len(w.pauses)-1].to = e.At
+		}
 	case Starved:
 		w.starved = append(w.starved, pause{e.At, e.Deadline})
 	case Killed:
 		c.answer(w, e.At, Unknown)
 		for len(w.open) > 0 {
-			c.end(w, e.At)
+			c.end(w, e)
 		}
 	}
 }
@@ -221,8 +223,7 @@ func (c *collector) leave(w *course, e *Event) {
 	case Told:
 		w.nested = 0
 		if len(w.open) > 0 {
-			c.deadline(w.open[len(w.open)-1], e)
-			c.end(w, e.At).Lost = true
+			c.end(w, e).Lost = true
 		}
 	case Releasing:
 		if w.nested > 0 {
@@ -232,8 +233,7 @@ func (c *collector) leave(w *course, e *Event) {
 		w.leaving = w.last // also of a lost lease
 		if n := len(w.open); n > 0 {
 			w.leaving = w.open[n-1]
-			c.deadline(w.leaving, e)
-			c.end(w, e.At)
+			c.end(w, e)
 		}
 	case Released:
 		if w.leaving >= 0 && e.Text == "" {
@@ -244,26 +244,12 @@ func (c *collector) leave(w *course, e *Event) {
 	}
 }
 
-func (c *collector) end(w *course, at int64) *Held {
+func (c *collector) end(w *course, e *Event) *Held {
 	n := len(w.open) - 1
 	h := &c.j.Holds[w.open[n]]
 	w.open = w.open[:n]
-	h.Releasing, h.Open = at, false
+	h.Releasing, h.Deadline, h.Open = e.At, max(h.Deadline, e.Deadline), false
 	return h
-}
-
-func (c *collector) deadline(i int, e *Event) {
-	if i >= 0 && e.Deadline != 0 {
-		h := &c.j.Holds[i]
-		h.Deadline = max(h.Deadline, e.Deadline)
-	}
-}
-
-func (c *collector) resume(w *course, at int64) {
-	if w.paused {
-		w.paused = false
-		w.pauses[len(w.pauses)-1].to = at
-	}
 }
 
 func (c *collector) promise(h *Held) {

@@ -42,9 +42,9 @@ type Rules struct {
 	// arrival in line is unknown. It is surely in line Arrival after the grant.
 	Down bool
 
-	// Starvation: a holder that was notified too late because the machine did not run
-	// its process is no evidence.
-	Starvation bool
+	// Kept: no fault takes the lock from a holder before its Deadline. A holder that was notified
+	// too late because the machine did not run its process is no evidence.
+	Kept bool
 
 	// Delays are the times when the machine did not run processes of the try, and the anomalies
 	// that they excuse: see Judgement.Excused. May be nil.
@@ -96,7 +96,8 @@ type Judgement struct {
 	// Found counts the findings by anomaly, except overlaps: stale writes that the resource
 	// accepted; holds with a token not greater than an earlier one; waits for a free lock of
 	// more than Prompt; grants to a client while an earlier one waited; refusals while the lock
-	// was surely free. The empty anomaly counts writes whose Taken differs from the rule.
+	// was surely free; grants before the Deadline of a lost lease. The empty anomaly counts
+	// writes whose Taken differs from the rule.
 	Found map[Anomaly]int
 
 	Findings []Finding // the first of each kind
@@ -132,7 +133,7 @@ func Judge(h History, r Rules) Judgement {
 	j.resource(r, c)
 	j.windows(h, r, c)
 	j.order(r, c)
-	j.margins(r)
+	j.margins(r, c)
 	j.refusals(r)
 	for _, f := range j.Findings {
 		j.Notes = append(j.Notes, f.Text)
@@ -241,7 +242,7 @@ func (j *Judgement) overlaps(r Rules, c *collector) {
 		x := Overlap{Earlier: o, Later: i}
 		if early {
 			x.Earlier, x.Promised = p, true
-		} else if a := &j.Holds[o]; r.Starvation && c.starvedIn(a.Worker, h.Acquired, a.Releasing) {
+		} else if a := &j.Holds[o]; r.Kept && c.starvedIn(a.Worker, h.Acquired, a.Releasing) {
 			j.Starved = append(j.Starved, x)
 			continue
 		}
@@ -282,14 +283,23 @@ func (j *Judgement) tokens(r Rules) {
 	}
 }
 
-func (j *Judgement) margins(r Rules) {
+// margins also finds the grants before the Deadline of a lost lease whose holder had been notified,
+// if Rules.Kept, or was paused. If it ran and had not been notified, the grant is an overlap.
+func (j *Judgement) margins(r Rules, c *collector) {
 	if r.Permits > 1 {
 		return
 	}
 	_, next := j.neighbours()
 	for i, n := range next {
-		if h := &j.Holds[i]; h.Lost && n < len(next) && j.Holds[n].Worker != h.Worker {
-			j.Margins = append(j.Margins, time.Duration(j.Holds[n].Acquired-h.Releasing))
+		h, at := &j.Holds[i], j.grantOf(n)
+		if !h.Lost || at == never || j.Holds[n].Worker == h.Worker {
+			continue
+		}
+		j.Margins = append(j.Margins, time.Duration(at-h.Releasing))
+		p, paused := c.pausedAt(h)
+		if at < h.Deadline && (r.Kept && at >= h.Releasing || paused && p.from <= at && at < p.to) {
+			j.find(Misled, at, h.Deadline, "worker %d was granted the lock %v before a Deadline that worker %d had read",
+				j.Holds[n].Worker, time.Duration(h.Deadline-at), h.Worker)
 		}
 	}
 }

@@ -80,8 +80,8 @@ func TestJudge(t *testing.T) {
 	second := Rules{Prompt: time.Second}
 	fenced, fifo := second, second
 	fenced.Fenced, fifo.FIFO = true, true
-	two, twoFIFO, again, majority, long, starving := second, fifo, second, second, second, second
-	starving.Starvation = true
+	two, twoFIFO, again, majority, long, kept := second, fifo, second, second, second, second
+	kept.Kept = true
 	down := fifo
 	down.Down = true
 	two.Permits, twoFIFO.Permits, again.Reentrant, majority.Spurious = 2, 2, true, true
@@ -99,7 +99,6 @@ func TestJudge(t *testing.T) {
 		// Two holders.
 		{"two holders", second, aHolds + "2 2 asked; 8 2 granted; 12 2 releasing; 13 2 released", "overlaps 1, !two holders"},
 		{"past the deadline", second, "0 1 asked; 1 1 granted d5; 9 1 releasing; 10 1 released; 2 2 asked; 6 2 granted", "overlaps 1, !two holders"},
-		{"a renewed deadline", second, "0 1 asked; 1 1 granted d5; 4 1 wrote d15; 9 1 releasing; 10 1 released; 2 2 asked; 6 2 granted", "overlaps 1, !two holders"},
 		{"while paused", second, "0 1 asked; 1 1 granted; 3 1 paused; 8 1 resumed; 9 1 releasing; 2 2 asked; 6 2 granted", "overlaps 1, !two holders"},
 		{"before the pause", second, "0 1 asked; 1 1 granted; 7 1 paused; 8 1 resumed; 9 1 releasing; 2 2 asked; 6 2 granted", "overlaps 1, !two holders"},
 		{"after it was told", second, "0 1 asked; 1 1 granted; 5 1 told; 9 1 releasing; 10 1 released; 2 2 asked; 6 2 granted", ""},
@@ -119,16 +118,23 @@ func TestJudge(t *testing.T) {
 		{"again, which it does not allow", second, "0 1 asked; 1 1 granted; 2 1 asked; 3 1 granted", "overlaps 1, !two holders"},
 
 		// A holder that the machine does not run.
-		{"told late, as it did not run", starving, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 2 2 asked; 35 2 granted; 61 1 told; 70 2 releasing; 71 2 released", "starved 1"},
-		{"a later holder told late, as it did not run", starving, "0 3 asked; 1 3 granted d30; 2 3 releasing; 3 3 released; 4 1 asked; 5 1 granted d30; 28 1 starved d60; 6 2 asked; 35 2 granted; 61 1 told; 70 2 releasing; 71 2 released", "starved 1"},
-		{"told late, though it ran", starving, "0 1 asked; 1 1 granted d30; 2 2 asked; 35 2 granted; 39 1 told", "overlaps 1, !two holders"},
-		{"told late, though it ran again", starving, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 2 2 asked; 35 2 granted; 90 1 told", "overlaps 1, !two holders"},
-		{"told late, having run before", starving, "0 1 asked; 1 1 granted d30; 10 1 starved d34; 2 2 asked; 35 2 granted; 51 1 told", "overlaps 1, !two holders"},
-		{"another that did not run", starving, "0 1 asked; 1 1 granted d30; 28 2 starved d60; 2 2 asked; 35 2 granted; 61 1 told", "overlaps 1, !two holders"},
-		{"did not run, within its promise", starving, "0 1 asked; 1 1 granted d50; 28 1 starved d60; 2 2 asked; 35 2 granted; 61 1 told", "overlaps 1, !two holders"},
-		{"did not run because the try stopped it", starving, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 29 1 paused; 59 1 resumed; 2 2 asked; 35 2 granted; 61 1 told", "overlaps 1, !two holders"},
-
+		{"told late, as it did not run", kept, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 2 2 asked; 35 2 granted; 61 1 told; 70 2 releasing; 71 2 released", "starved 1"},
+		{"a later holder told late, as it did not run", kept, "0 3 asked; 1 3 granted d30; 2 3 releasing; 3 3 released; 4 1 asked; 5 1 granted d30; 28 1 starved d60; 6 2 asked; 35 2 granted; 61 1 told; 70 2 releasing; 71 2 released", "starved 1"},
+		{"told late, though it ran", kept, "0 1 asked; 1 1 granted d30; 2 2 asked; 35 2 granted; 39 1 told", "overlaps 1, !two holders"},
+		{"told late, though it ran again", kept, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 2 2 asked; 35 2 granted; 90 1 told", "overlaps 1, !two holders"},
+		{"told late, having run before", kept, "0 1 asked; 1 1 granted d30; 10 1 starved d34; 2 2 asked; 35 2 granted; 51 1 told", "overlaps 1, !two holders"},
+		{"another that did not run", kept, "0 1 asked; 1 1 granted d30; 28 2 starved d60; 2 2 asked; 35 2 granted; 61 1 told", "overlaps 1, !two holders"},
+		{"did not run, within its promise", kept, "0 1 asked; 1 1 granted d50; 28 1 starved d60; 2 2 asked; 35 2 granted; 61 1 told", "overlaps 1, !two holders"},
+		{"did not run because the try stopped it", kept, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 29 1 paused; 59 1 resumed; 2 2 asked; 35 2 granted; 61 1 told", "overlaps 1, !two holders"},
 		{"told late, as it did not run, which may be", second, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 2 2 asked; 35 2 granted; 61 1 told", "overlaps 1, !two holders"},
+
+		// The last Deadline of a lost lease.
+		{"granted before the last Deadline", kept, "0 1 asked; 1 1 granted d5; 2 2 asked; 5 1 told d9; 8 2 granted", "unfounded 1, !misled"},
+		{"granted at the last Deadline", kept, "0 1 asked; 1 1 granted d5; 2 2 asked; 5 1 told d9; 9 2 granted", ""},
+		{"granted before the last Deadline, after a fault took the lock", second, "0 1 asked; 1 1 granted d5; 2 2 asked; 5 1 told d9; 8 2 granted", ""},
+		{"granted before the Deadline of a paused holder", second, "0 1 asked; 1 1 granted d5; 2 2 asked; 3 1 paused; 8 2 granted; 9 1 resumed; 10 1 told d9", "overlaps 1, unfounded 1, !two holders, !misled"},
+		{"granted before the Deadline of a holder that ran", kept, "0 1 asked; 1 1 granted d5; 2 2 asked; 3 2 granted; 4 1 told d9", "overlaps 1, !two holders"},
+		{"did not run, within its renewed promise", kept, "0 1 asked; 1 1 granted d30; 28 1 starved d60; 2 2 asked; 35 2 granted; 61 1 told d50", "overlaps 1, !two holders"},
 
 		// The resource.
 		{"a stale write", second, "0 1 asked; 1 1 granted; 2 1 told; 3 2 asked; 4 2 granted; 5 2 wrote; 6 1 wrote", "stale 1, !stale write"},
@@ -261,10 +267,10 @@ func TestWindows(t *testing.T) {
 		{"a wait of which the next has the rest", "0 1 asked; 1 1 granted; 2 2 asked; 2 3 asked; 3 -1 fault; 4 1 releasing; 4 1 released; 5 2 granted; 6 2 releasing; 6 2 released; 8 -1 fault; 15 3 granted", []time.Duration{2 * ms, 7 * ms}, []bool{true, true}},
 		{"the longest of two", held + "3 -1 fault; 5 1 releasing; 5 1 released; 7 2 granted; 7 1 asked; 8 2 releasing; 8 2 released; 11 1 granted; 11 2 asked; 12 1 releasing; 14 2 granted", []time.Duration{3 * ms}, []bool{true}},
 		{"nothing waits for a while", held + "5 1 killed; 7 2 failed; 10 2 asked; 13 2 granted", []time.Duration{5 * ms}, []bool{true}},
-		{"a paused holder whose deadline is known", held + "3 1 wrote d6; 4 1 paused; 10 2 granted; 12 1 resumed; 13 1 told", []time.Duration{4 * ms}, []bool{true}},
+		{"a paused holder whose deadline is known", held + "4 1 paused; 10 2 granted; 12 1 resumed; 13 1 told d6", []time.Duration{4 * ms}, []bool{true}},
 		{"a paused holder whose deadline is not", held + "4 1 paused; 10 2 granted; 12 1 resumed; 13 1 told", []time.Duration{0}, []bool{true}},
 		{"a paused holder after another", held + "4 1 paused; 10 2 granted; 11 3 asked; 12 2 releasing; 12 2 released; 17 3 granted; 18 1 resumed; 19 1 told", []time.Duration{5 * ms}, []bool{true}},
-		{"a holder past its deadline", held + "3 1 wrote d6; 4 -1 fault; 10 1 told; 12 2 granted", []time.Duration{2 * ms}, []bool{true}},
+		{"a holder past its deadline", held + "4 -1 fault; 10 1 told d6; 12 2 granted", []time.Duration{2 * ms}, []bool{true}},
 		{"paused waiters", held + "4 2 paused; 5 1 killed; 9 2 resumed; 12 2 granted", []time.Duration{3 * ms, 3 * ms}, []bool{true, true}},
 		{"tries do not wait", "0 1 asked; 1 1 granted; 2 2 tried; 5 1 killed; 9 2 granted", []time.Duration{0}, []bool{true}},
 	} {
