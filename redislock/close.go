@@ -60,6 +60,7 @@ func (c *Client) close() error {
 	var wholes []*joint
 	for l := range c.leases {
 		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+		c.owed[&debt{l.name, ErrClosed}] = true
 		if j := l.whole.Load(); j != nil {
 			wholes = append(wholes, j)
 		}
@@ -94,20 +95,22 @@ func (c *Client) close() error {
 func (c *Client) revokeAll() bool {
 	c.mu.Lock()
 	held := slices.Collect(maps.Keys(c.leases))
+	clear(c.leases) // close owes the others
 	c.mu.Unlock()
 	for _, l := range held {
 		if j := l.whole.Load(); j != nil && j.all.c == c && j.lasts() {
 			l = j.all
 		}
 		d, _ := c.owe(l.name)
+		cause := fmt.Errorf("%w: %w", ErrLost, ErrClosed)
 		if !c.task(func() {
-			err := l.revoke(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+			err := l.revoke(cause)
 			if l.joint == nil || !l.joint.spread() {
 				err = nil // later records a debt for it
 			}
 			c.pay(d, err)
 		}) {
-			return false
+			l.end(cause)
 		}
 	}
 	return len(held) > 0

@@ -43,6 +43,9 @@ func TestClose(t *testing.T) {
 				if err := end(); err != nil {
 					t.Errorf("%s: %v", what, err)
 				}
+				if err := c.Shutdown(ctx); shutdown != (err == nil) || err != nil && !strings.Contains(err.Error(), kept+" was not given back") {
+					t.Errorf("%s: Shutdown of a closed client = %v", what, err)
+				}
 				requireOver(t, what, held)
 				if err := held.Err(); !errors.Is(err, redislock.ErrLost) || !errors.Is(err, redislock.ErrClosed) {
 					t.Errorf("%s: Err = %v, want ErrLost and ErrClosed", what, err)

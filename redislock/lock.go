@@ -93,10 +93,8 @@ func (o Options) withDefaults(name string) (Options, error) {
 		return o, fmt.Errorf("%w: the name of the lock has %d bytes, more than %d", ErrUsage, len(name), maxName)
 	case companionName.MatchString(name):
 		return o, fmt.Errorf("%w: the lock is called %.80q: a name that ends with %s is a key of another lock", ErrUsage, name, companionName.FindString(name))
-	case o.TTL < minLease:
-		return o, fmt.Errorf("%w: a lease of %v: want at least %v", ErrUsage, o.TTL, minLease)
-	case o.TTL > maxLease:
-		return o, fmt.Errorf("%w: a lease of %v: want at most %v", ErrUsage, o.TTL, maxLease)
+	case o.TTL < minLease || o.TTL > maxLease:
+		return o, fmt.Errorf("%w: a lease of %v: want %v to %v", ErrUsage, o.TTL, minLease, maxLease)
 	case o.HandoffTimeout < minLease:
 		return o, fmt.Errorf("%w: a grant timeout of %v: want at least %v", ErrUsage, o.HandoffTimeout, minLease)
 	case o.Margin < 0 || o.Margin >= o.TTL-drift(o.TTL):

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -50,18 +51,6 @@ func (c *Client) waiting(t *ticket) bool {
 		k.timer = time.AfterFunc(c.conn.Lag()/4, c.keepContact) // after the ticket's own request
 	}
 	return true
-}
-
-func (c *Client) waited(t *ticket) {
-	c.gone(t)
-	c.line.Done()
-}
-
-// stays records that t no longer waits but is still in the queue.
-func (c *Client) stays(t *ticket) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.contacts.waits[t] = false
 }
 
 func (c *Client) gone(t *ticket) {
@@ -143,10 +132,7 @@ func (c *Client) contactDue(p zksession.Proof, now time.Time) time.Time {
 }
 
 func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
+	return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare)
 }
 
 // impatience is how long a write may stay unanswered before the client switches to another

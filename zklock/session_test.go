@@ -172,9 +172,7 @@ func contactBusy(t *testing.T, at harness.Endpoint) {
 			unlockLease(t, lockNow(t, m))
 		}
 	}, c)
-	if want := (harness.Counts{Requests: uint64(2*acquisitions + 1)}); have != want { // the first watches the node of the lock
-		t.Errorf("%d acquisitions cost %+v, want %+v", acquisitions, have, want)
-	}
+	expectEqual(t, "the acquisitions cost", have, harness.Counts{Requests: uint64(2*acquisitions + 1)}) // the first watches the node of the lock
 }
 
 func contactBelowRoot(t *testing.T, _ harness.Endpoint) {

@@ -44,6 +44,9 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	case <-ctx.Done():
 		why = ctx.Err()
 	}
+	if c.live.Err() != nil {
+		why = ErrClosed
+	}
 	var left []string
 	c.mu.Lock()
 	for t := range c.contacts.waits {

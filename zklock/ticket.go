@@ -85,7 +85,8 @@ func (t *ticket) lock(ctx context.Context, try bool) (*Lease, error) {
 	if !t.q.c.waiting(t) {
 		return nil, ErrClosed
 	}
-	defer t.q.c.waited(t)
+	defer t.q.c.line.Done()
+	defer t.q.c.gone(t)
 	t.try = try
 	var again pause
 	for renews := 0; ; {
@@ -277,14 +278,14 @@ func (t *ticket) release() (held bool, err error) {
 // errRefused is in the error for a ticket that the servers refuse to delete.
 var errRefused = errors.New("the servers refuse to delete its ticket; still trying")
 
-// leave is withdraw by remove. If the servers keep refusing it, removeLater continues.
+// leave is withdraw by remove. After an error the ticket stays, and removeLater continues, unless the client is closed.
 func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 	defer func() {
 		t.node = "" // its name is not used any more
 		t.free()
 	}()
 	removed, err = t.removed(remove, 5)
-	if errors.Is(err, errRefused) {
+	if err != nil {
 		t.removeLater()
 	}
 	return removed, err
@@ -294,11 +295,14 @@ func (t *ticket) leave(remove func(t *ticket) error) (removed bool, err error) {
 func (t *ticket) removeLater() {
 	rest, c := *t, t.q.c
 	t.past = nil // its node is still there
-	c.stays(&rest)
+	c.mu.Lock()
+	c.contacts.waits[&rest] = false
+	c.mu.Unlock()
 	c.spawn(func() {
-		defer c.gone(&rest)
 		defer rest.free()
-		rest.removed((*ticket).removeNode, math.MaxInt)
+		if _, err := rest.removed((*ticket).removeNode, math.MaxInt); err == nil {
+			c.gone(&rest)
+		}
 	})
 }
 
@@ -308,12 +312,12 @@ func (t *ticket) removed(remove func(t *ticket) error, most int) (removed bool, 
 	for refused := 0; ; {
 		err := c.live.Err()
 		switch {
+		case !t.doubt && (t.node == "" || t.session != c.now().session):
+			return false, nil
 		case err != nil:
 			return false, ErrClosed // the node goes with the session
 		case t.doubt:
 			err = t.find()
-		case t.node == "" || t.session != c.now().session:
-			return false, nil
 		default:
 			err = remove(t)
 			if errors.Is(err, zk.ErrNoNode) {
