@@ -204,6 +204,7 @@ func (l *Lease) finish(cause error) time.Time {
 func (l *Lease) Unlock(ctx context.Context) error {
 	if !l.state.CompareAndSwap(stateHeld, stateUnlocked) {
 		if l.state.CompareAndSwap(stateRevoked, stateUnlocked) {
+			<-l.alive.Done() // revoke is about to end it
 			return l.lost()
 		}
 		return fmt.Errorf("%w: %s: unlocked before", ErrNotHeld, l.name)
