@@ -298,8 +298,9 @@ func heldBack(t *testing.T, addr string) {
 	const by = 200 * time.Millisecond
 	p := startProxy(t, addr, faultproxy.Redis, nil)
 	key := newKey()
-	i := p.Inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: by, Match: faultproxy.Op("incr")})
-	c, other := connectTalk(t, p.Addr()), connectTalk(t, p.Addr())
+	p.Delay(faultproxy.Request, by/2)
+	i := p.Inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: by / 2, Match: faultproxy.Op("incr")})
+	c, other := connectTalk(t, p.Addr()), connectTalk(t, addr)
 	began := time.Now()
 	c.Write(encodeCommands("INCR %[1]s\nINCR %[1]s", key))
 	awaitInjection(t, i)
