@@ -102,7 +102,7 @@ var redisCases = []struct {
 	{command("GET", "k"), "$-1\r\n", "get k 0 (nil)"},
 	{command("GET", "k"), "_\r\n", "get k 0 (nil)"},
 	{command("EVALSHA", "abc", "2", "k1", "k2", "x"), "-NOSCRIPT no\r\n", "evalsha k1 0 (error) NOSCRIPT no"},
-	{command("EVAL", "return 1", "0"), ":1\r\n", "eval  0 1"},
+	{command("EVAL", "return 1", "0", "x"), ":1\r\n", "eval  0 1"},
 	{command("HELLO", "3"), "%1\r\n+server\r\n$5\r\nredis\r\n", `hello 3 0 [server "redis"]`},
 	{command("HGETALL", "k"), "|1\r\n+ttl\r\n:3\r\n*1\r\n#t\r\n", "hgetall k 0 [t]"},
 	{command("GET", "a"), "", ""},

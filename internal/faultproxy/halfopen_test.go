@@ -51,7 +51,8 @@ func TestHalfOpen(t *testing.T) {
 		cut  func(p *faultproxy.Proxy, client net.Conn)
 		heal func(p *faultproxy.Proxy)
 	}{
-		{"black hole", func(p *faultproxy.Proxy, client net.Conn) { p.Partition(true); client.Close() }, func(p *faultproxy.Proxy) { p.Partition(false) }},
+		{"black hole", func(p *faultproxy.Proxy, client net.Conn) { p.BlackHole(faultproxy.Request, true); client.Close() },
+			func(p *faultproxy.Proxy) { p.BlackHole(faultproxy.Request, false) }},
 		{"client's side", func(p *faultproxy.Proxy, _ net.Conn) { p.HalfClose() }, (*faultproxy.Proxy).Reset},
 	} {
 		t.Run(c.name, func(t *testing.T) {
