@@ -1,6 +1,7 @@
 package peers_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,7 +16,6 @@ import (
 	"locklab/harness/locktest"
 	"locklab/harness/measure"
 	"locklab/harness/result"
-	"locklab/internal/backend"
 	"locklab/internal/faultproxy"
 	"locklab/internal/machine"
 	"locklab/peers"
@@ -119,9 +119,7 @@ func TestCuratorErrors(t *testing.T) {
 	dir := t.TempDir()
 	damaged := filepath.Join(dir, "org/apache/curator/framework/recipes/locks/InterProcessMutex$LockData.class")
 	requireNoError(t, errors.Join(os.MkdirAll(filepath.Dir(damaged), 0o700), os.WriteFile(damaged, nil, 0o600)))
-	_, jars, err := peers.FindCurator(os.Getenv, backend.Java, peers.CuratorJars)
-	requireNoError(t, err)
-	t.Setenv(peers.CuratorEnv, dir+":"+jars)
+	t.Setenv(peers.CuratorEnv, dir+":"+cmp.Or(os.Getenv(peers.CuratorEnv), strings.Join(peers.CuratorJars, ":")))
 	java := peers.NewJavaPeer(javaAnswer, time.Minute, 100*time.Millisecond)
 	if _, err := java.Client(t.Context(), at, newKey()); err == nil || !strings.Contains(err.Error(), "Curator: ") {
 		t.Errorf("the client's error is %v, want the cause", err)
@@ -131,11 +129,7 @@ func TestCuratorErrors(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "ClassFormatError") {
 		t.Errorf("the cell's error is %v, want the cause", err)
 	}
-	for end := time.Now().Add(30 * time.Second); p.Conns() > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("%d sessions stay", p.Conns())
-		}
-	}
+	waitUntil(t, "no session stays", func() bool { return p.Conns() == 0 })
 	java.EndInput()
 }
 
