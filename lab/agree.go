@@ -20,15 +20,17 @@ status is 1 if less than --least of the runs agree on a situation or on the head
 		Example: "  locklab agree DIR DIR DIR          compare three runs",
 		Args:    needs(1, math.MaxInt, "agree needs the directories of runs"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			runs, err := guarantees.loadRuns(args)
-			if err != nil {
+			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the agreement", func(*saver) error {
+				runs, err := guarantees.loadRuns(args)
+				if err != nil {
+					return err
+				}
+				agree, err := page.WriteAgreement(cmd.OutOrStdout(), runs, *least)
+				if err == nil && !agree {
+					err = errDisagree
+				}
 				return err
-			}
-			agree, err := page.WriteAgreement(cmd.OutOrStdout(), runs, *least)
-			if err == nil && !agree {
-				err = errDisagree
-			}
-			return err
+			})
 		},
 	}
 	cmd.Flags().Var(&valueFlag[*float64]{&least, "90%", parseMargin}, "least", "share of the runs that must agree")

@@ -143,21 +143,26 @@ func (o *compareOptions) compare(cmd *cobra.Command, args []string) error {
 	if !changed("locks") {
 		o.run.locks = "all"
 	}
-	var runs []*result.Run
-	for _, dir := range args {
-		run, err := loadRun(dir)
-		if err != nil {
+	return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the comparison", func(*saver) error {
+		return o.recorded(how, args, cmd.OutOrStdout(), cmd.ErrOrStderr())
+	})
+}
+
+// recorded compares the runs in dirs, or the locks of the only one.
+func (o *compareOptions) recorded(how judge.CompareOptions, dirs []string, stdout, stderr io.Writer) (err error) {
+	runs := make([]*result.Run, len(dirs))
+	for i, dir := range dirs {
+		if runs[i], err = loadRun(dir); err != nil {
 			return err
 		}
-		runs = append(runs, run)
 	}
 	if how.Locks, err = o.among(runs...); err != nil {
 		return err
 	}
 	if o.to != "" {
-		return o.locks(how, runs[0], cmd.OutOrStdout(), cmd.ErrOrStderr())
+		return o.locks(how, runs[0], stdout, stderr)
 	}
-	return o.changes(how, runs[0], runs[1], cmd.OutOrStdout(), cmd.ErrOrStderr())
+	return o.changes(how, runs[0], runs[1], stdout, stderr)
 }
 
 func (o *compareOptions) changes(how judge.CompareOptions, base, next *result.Run, stdout, stderr io.Writer) error {

@@ -51,7 +51,9 @@ func (p *Program) historyCommand() *cobra.Command {
   locklab history runs/2026-* --format json > history.json`,
 		Args: needs(2, math.MaxInt, "history needs the directories of two runs at least"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return compared(o.history(cmd, args))
+			return compared(interruptible(cmd.Context(), cmd.ErrOrStderr(), "the history", func(files *saver) error {
+				return o.history(cmd, files, args)
+			}))
 		},
 	}
 	f := cmd.Flags()
@@ -66,7 +68,7 @@ func (p *Program) historyCommand() *cobra.Command {
 	return cmd
 }
 
-func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
+func (o *historyOptions) history(cmd *cobra.Command, files *saver, dirs []string) error {
 	how, err := o.options()
 	if err != nil {
 		return err
@@ -86,9 +88,7 @@ func (o *historyOptions) history(cmd *cobra.Command, dirs []string) error {
 	}
 	if o.out != "" {
 		doc := page.History(h)
-		if err := interruptible(cmd.Context(), cmd.ErrOrStderr(), "the history", func(files *saver) error {
-			return newTarget(o.out).write(files, doc.HTML, doc.Markdown)
-		}); err != nil {
+		if err := newTarget(o.out).write(files, doc.HTML, doc.Markdown); err != nil {
 			return err
 		}
 	}

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"locklab/harness/result"
 )
 
 func TestInterrupt(t *testing.T) {
@@ -47,5 +50,29 @@ func TestInterruptEarly(t *testing.T) {
 	})
 	if status := endBy(t, cmd, os.Interrupt); status != exitInterrupted || !strings.Contains(stderr.String(), "before anything was measured") {
 		t.Errorf("exit status %d, said %q", status, stderr.String())
+	}
+}
+
+// TestInterruptedLoad: Ctrl-C ends a command while it loads a run.
+func TestInterruptedLoad(t *testing.T) {
+	t.Parallel()
+	for _, command := range []string{"agree", "compare", "history", "report"} {
+		dir := t.TempDir()
+		manifest := filepath.Join(dir, result.ManifestName)
+		requireNoError(t, syscall.Mkfifo(manifest, 0o644))
+		cmd := locklab(t, command, dir, dir)
+		startCommand(t, cmd)
+		var pipe *os.File // without a text
+		waitUntil(t, "reader of the manifest", func() (read bool) {
+			var err error
+			pipe, err = os.OpenFile(manifest, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+			return err == nil
+		})
+		late := time.AfterFunc(mostTime, func() { pipe.Close() }) // the load ends
+		if status := endBy(t, cmd, os.Interrupt); status != exitInterrupted {
+			t.Fatalf("%s: exit status %d, want %d", command, status, exitInterrupted)
+		}
+		late.Stop()
+		pipe.Close()
 	}
 }

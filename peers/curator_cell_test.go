@@ -1,9 +1,12 @@
 package peers_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -13,6 +16,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/faultproxy"
 	"locklab/internal/machine"
 	"locklab/peers"
 )
@@ -102,6 +106,31 @@ func TestMeasureCuratorRefuses(t *testing.T) {
 			t.Errorf("%s: error is %v, want %q", name, err, c.want)
 		}
 	}
+}
+
+// TestCuratorErrors: an Error of Java in a lock ends a client and a cell, and no session stays.
+func TestCuratorErrors(t *testing.T) {
+	needJava(t)
+	at := locktest.Endpoint(t, harness.KindZooKeeper)
+	p, err := faultproxy.New(at.Addrs[0][0], faultproxy.Unread, faultproxy.Options{})
+	requireNoError(t, err)
+	defer p.Close()
+	at.Addrs = [][]string{{p.Addr()}}
+	dir := t.TempDir()
+	damaged := filepath.Join(dir, "org/apache/curator/framework/recipes/locks/InterProcessMutex$LockData.class")
+	requireNoError(t, errors.Join(os.MkdirAll(filepath.Dir(damaged), 0o700), os.WriteFile(damaged, nil, 0o600)))
+	t.Setenv(peers.CuratorEnv, dir+":"+cmp.Or(os.Getenv(peers.CuratorEnv), strings.Join(peers.CuratorJars, ":")))
+	java := peers.NewJavaPeer(javaAnswer, time.Minute, 100*time.Millisecond)
+	if _, err := java.Client(t.Context(), at, newKey()); err == nil || !strings.Contains(err.Error(), "Curator: ") {
+		t.Errorf("the client's error is %v, want the cause", err)
+	}
+	w := harness.Workload{Workers: 2, Window: time.Millisecond}
+	err = peers.MeasureCurator(t.Context(), java, at, newKey(), "mutex", w, func() {})
+	if err == nil || !strings.Contains(err.Error(), "ClassFormatError") {
+		t.Errorf("the cell's error is %v, want the cause", err)
+	}
+	waitUntil(t, "no session stays", func() bool { return p.Conns() == 0 })
+	java.EndInput()
 }
 
 func TestTakeLineRefuses(t *testing.T) {

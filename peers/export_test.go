@@ -12,6 +12,7 @@ type JavaPeer = javaPeer
 var (
 	NewJavaPeer = newJavaPeer
 	FindCurator = findCurator
+	CuratorJars = curatorJars
 	CuratorJava = curatorJava
 )
 

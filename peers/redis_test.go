@@ -77,7 +77,7 @@ type redisStage struct {
 	key string
 }
 
-func redisEventually(t *testing.T, what string, ok func() bool) {
+func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(redisPatience); !ok(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -144,7 +144,7 @@ func (s *redisStage) commands() {
 	}
 	// Requests after the answer may still be on their way.
 	refused := func() uint64 { return other.(interface{ Counts() harness.Counts }).Counts().Sub(before).Requests }
-	redisEventually(s.T, "the commands of a failed attempt are sent", func() bool { return refused() >= s.refused })
+	waitUntil(s.T, "the commands of a failed attempt are sent", func() bool { return refused() >= s.refused })
 	if got := refused(); got > s.refused+s.again {
 		s.Errorf("a failed attempt costs %d commands, want %d, and at most %d more", got, s.refused, s.again)
 	}
@@ -291,5 +291,5 @@ func (s *redisStage) nothingLeft() {
 		s.Error("a lock that is held has no key")
 	}
 	s.unlock(l)
-	redisEventually(s.T, "no key is left", func() bool { return s.present(see) == 0 })
+	waitUntil(s.T, "no key is left", func() bool { return s.present(see) == 0 })
 }

@@ -198,7 +198,7 @@ func (c *Client) sealedACL(path string) ([]zk.ACL, error) {
 		enforced, err = c.aclsEnforced(path)
 	}
 	switch {
-	case transient(err) || errors.Is(err, zk.ErrNoNode):
+	case transient(err) || errors.Is(err, zk.ErrNoNode) || err != nil && err.Error() == quotaExceeded:
 		return nil, err
 	case err == nil && enforced:
 		s.acl = sealed(c.acl, s.user, s.password)

@@ -238,6 +238,9 @@ var (
 	// ErrNoAuth is returned together with zk.ErrNoAuth and contains advice.
 	ErrNoAuth = errors.New("zklock: the ACL of a node refuses this client: set Username and Password, or ACL, in ClientOptions")
 
+	// ErrQuota is returned if the servers enforce quotas (enforceQuota), and one is used up.
+	ErrQuota = errors.New("zklock: a ZooKeeper quota is used up: raise it by setquota, or delete nodes")
+
 	// ErrUnanswered is returned by Unlock without an answer in time. The client releases the
 	// lock in the background.
 	ErrUnanswered = errors.New("zklock: no server has answered yet; still trying")

@@ -227,12 +227,20 @@ func quoted(path string) string {
 	return strconv.Quote(path[:most]) + "…" + strconv.Quote(path[len(path)-most:])
 }
 
+// explained adds advice to the servers' refusal of a request.
 func explained(err error) error {
 	if errors.Is(err, zk.ErrNoAuth) && !errors.Is(err, ErrNoAuth) {
 		return fmt.Errorf("%w: %w", ErrNoAuth, err)
 	}
+	if request, is := strings.CutSuffix(err.Error(), ": "+quotaExceeded); is {
+		return fmt.Errorf("%w: %s", ErrQuota, request)
+	}
 	return err
 }
+
+// quotaExceeded is the library's text for KeeperException.Code.QUOTAEXCEEDED (ZooKeeper 3.7),
+// which it does not know.
+const quotaExceeded = "unknown error: -125"
 
 // ErrExhausted is returned by Lock if the ticket numbers are nearly used up and the node of the
 // lock cannot be recreated, which would restart them at 0. Delete that node while no client

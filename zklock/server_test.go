@@ -146,7 +146,7 @@ func TestTLS(t *testing.T) {
 }
 
 // TestQuota: if the servers refuse more data, a release succeeds at once, and no waiter stays
-// behind a free permit.
+// behind a free permit. A client that could not queue seals its tickets after the quota is raised.
 func TestQuota(t *testing.T) {
 	t.Parallel()
 	at := startServer(t, backend.EnsembleOptions{Config: "enforceQuota=true"})
@@ -156,7 +156,8 @@ func TestQuota(t *testing.T) {
 	next, first, second := lockBehind(t.Context(), m.Lock), lockBehind(t.Context(), s.Lock), lockBehind(t.Context(), s.Lock)
 	createNode(t, see, "/zookeeper/quota"+path, nil, 0)
 	createNode(t, see, "/zookeeper/quota"+path+"/zookeeper_stats", []byte("count=10,bytes=500"), 0)
-	createNode(t, see, "/zookeeper/quota"+path+"/zookeeper_limits", []byte("count=-1,bytes=-1;byteHardLimit=1;countHardLimit=-1"), 0)
+	limits := "/zookeeper/quota" + path + "/zookeeper_limits"
+	createNode(t, see, limits, []byte("count=-1,bytes=-1;byteHardLimit=1;countHardLimit=-1"), 0)
 	if _, err := see.Set(path, []byte("more"), -1); err == nil {
 		t.Fatal("the test shows nothing: there is no quota")
 	}
@@ -165,6 +166,16 @@ func TestQuota(t *testing.T) {
 	unlockLease(t, two)
 	for _, l := range []*zklock.Lease{awaitLease(t, first), awaitLease(t, second)} {
 		unlockLease(t, l)
+	}
+	setData(t, see, limits, []byte("count=-1,bytes=-1;countHardLimit=1"))
+	late := dialServer(t, at, zklock.ClientOptions{})
+	for _, k := range kinds {
+		expectError(t, lockError(t.Context(), k.lock(late, path+"/mutex").Lock), zklock.ErrQuota)
+	}
+	deleteNode(t, see, limits)
+	unlockLease(t, lockNow(t, late.Mutex(path+"/mutex", zklock.Options{})))
+	if !zklock.Sealed(late) {
+		t.Error("the client does not seal after a quota refused its probe")
 	}
 }
 

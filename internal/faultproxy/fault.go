@@ -17,7 +17,8 @@ const (
 	// LoseRequest breaks the connection before the server receives the request.
 	LoseRequest Action = "request lost"
 
-	// HoldBack delays the request and later data by Fault.By, also if the client has closed.
+	// HoldBack delays the request and later data by Fault.By, in addition to Proxy.Delay, also
+	// if the client has closed.
 	HoldBack Action = "request held back"
 )
 

@@ -102,17 +102,21 @@ var redisCases = []struct {
 	{command("GET", "k"), "$-1\r\n", "get k 0 (nil)"},
 	{command("GET", "k"), "_\r\n", "get k 0 (nil)"},
 	{command("EVALSHA", "abc", "2", "k1", "k2", "x"), "-NOSCRIPT no\r\n", "evalsha k1 0 (error) NOSCRIPT no"},
-	{command("EVAL", "return 1", "0"), ":1\r\n", "eval  0 1"},
+	{command("EVAL", "return 1", "0", "x"), ":1\r\n", "eval  0 1"},
 	{command("HELLO", "3"), "%1\r\n+server\r\n$5\r\nredis\r\n", `hello 3 0 [server "redis"]`},
 	{command("HGETALL", "k"), "|1\r\n+ttl\r\n:3\r\n*1\r\n#t\r\n", "hgetall k 0 [t]"},
 	{command("GET", "a"), "", ""},
 	{command("GET", "b"), ":1\r\n", "get a -1 1"},
 	{nil, ">3\r\n+message\r\n+ch\r\n+hi\r\n", "push  0 [message ch hi]"},
 	{nil, ":2\r\n", "get b 0 2"},
-	{command("SUBSCRIBE", "ch1", "ch2"), "*3\r\n$9\r\nsubscribe\r\n$3\r\nch1\r\n:1\r\n", `subscribe ch1 0 ["subscribe" "ch1" 1]`},
-	{command("PING"), ">3\r\n$9\r\nsubscribe\r\n$3\r\nch2\r\n:2\r\n", `subscribe ch1 -1 ["subscribe" "ch2" 2]`},
+	{command("SUBSCRIBE", "ch1", "ch2"), ">3\r\n$9\r\nsubscribe\r\n$3\r\nch1\r\n:1\r\n", `subscribe ch1 0 ["subscribe" "ch1" 1]`},
+	{command("PING"), ">3\r\n$9\r\nSubscribe\r\n$3\r\nch2\r\n:2\r\n", `subscribe ch1 -1 ["Subscribe" "ch2" 2]`},
 	{nil, "+PONG\r\n", "ping  0 PONG"},
-	{nil, "*3\r\n$7\r\nmessage\r\n$3\r\nch1\r\n$2\r\nhi\r\n", `push  0 ["message" "ch1" "hi"]`},
+	{command("SUBSCRIBE", "ch1", "ch2"), "-NOPERM\r\n", "subscribe ch1 0 (error) NOPERM"},
+	{command("LRANGE", "k", "0", "-1"), "*1\r\n+subscribe\r\n", "lrange k 0 [subscribe]"},
+	{command("UNSUBSCRIBE"), ">3\r\n+unsubscribe\r\n+ch1\r\n:1\r\n", "unsubscribe  0 [unsubscribe ch1 1]"},
+	{command("GET", "k"), ">3\r\n+unsubscribe\r\n+ch2\r\n:0\r\n", "  0 [unsubscribe ch2 0]"},
+	{nil, ":3\r\n", "get k 0 3"},
 	{nil, "+surprise\r\n", "  0 surprise"},
 }
 
@@ -164,9 +168,10 @@ func TestForeign(t *testing.T) {
 		{Redis, "\r\n"},
 		{Redis, "$99999999\r\n"},
 		{Redis, strings.Repeat("*1\r\n", 40)},
+		{Redis, "+" + strings.Repeat("x", wire.MaxMessage)}, // without an end
 	} {
 		if n, err := c.framing().Cut(Reply, []byte(c.stream)); !errors.Is(err, wire.ErrForeign) {
-			t.Errorf("Cut(%q) = %d, %v, want an error", c.stream, n, err)
+			t.Errorf("Cut(%.50q) = %d, %v, want an error", c.stream, n, err)
 		}
 	}
 }

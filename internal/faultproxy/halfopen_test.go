@@ -13,20 +13,23 @@ import (
 )
 
 // connectThrough returns both ends of a connection through p to l, after a byte has passed.
-func connectThrough(t *testing.T, p *faultproxy.Proxy, l net.Listener) (client, server net.Conn) {
+func connectThrough(t *testing.T, p *faultproxy.Proxy, l net.Listener) (client *talk, server net.Conn) {
 	t.Helper()
 	client = connectTalk(t, p.Addr())
 	server, err := l.Accept()
 	requireNoError(t, err)
 	t.Cleanup(func() { server.Close() })
-	b := []byte{1}
-	if _, err := client.Write(b); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.ReadFull(server, b); err != nil {
-		t.Fatal(err)
-	}
+	passByte(t, client, server)
 	return client, server
+}
+
+func passByte(t *testing.T, from, to net.Conn) {
+	t.Helper()
+	b := []byte{1}
+	_, err := from.Write(b)
+	requireNoError(t, err)
+	_, err = io.ReadFull(to, b)
+	requireNoError(t, err)
 }
 
 func listenLocal(t *testing.T) net.Listener {
@@ -51,7 +54,8 @@ func TestHalfOpen(t *testing.T) {
 		cut  func(p *faultproxy.Proxy, client net.Conn)
 		heal func(p *faultproxy.Proxy)
 	}{
-		{"black hole", func(p *faultproxy.Proxy, client net.Conn) { p.Partition(true); client.Close() }, func(p *faultproxy.Proxy) { p.Partition(false) }},
+		{"black hole", func(p *faultproxy.Proxy, client net.Conn) { p.BlackHole(faultproxy.Request, true); client.Close() },
+			func(p *faultproxy.Proxy) { p.BlackHole(faultproxy.Request, false) }},
 		{"client's side", func(p *faultproxy.Proxy, _ net.Conn) { p.HalfClose() }, (*faultproxy.Proxy).Reset},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -82,11 +86,14 @@ func TestForgotten(t *testing.T) {
 	l := listenLocal(t)
 	p := startProxy(t, l.Addr().String(), faultproxy.Unread, nil)
 	for _, first := range []string{"client", "server"} {
-		closes, other := connectThrough(t, p, l)
+		client, server := connectThrough(t, p, l)
+		closes, other := net.Conn(client), server
 		if first == "server" {
-			closes, other = other, closes
+			closes, other = server, client
 		}
 		p.Forget()
+		other.Write([]byte{1})
+		requireSilence(t, closes, "a message")
 		closes.Close()
 		requireSilence(t, other, "that the "+first+" has closed")
 		if p.Conns() != 1 {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"locklab/internal/machine"
-	"locklab/internal/wire"
 )
 
 // A link is a connection of a client with its connection to the server.
@@ -25,7 +24,6 @@ type link struct {
 	lose    map[int]*Injection // calls whose reply will be lost
 	gap     [2]bool            // a message, or the end, was lost to a black hole
 	closed  [2]bool            // the source of that direction is closed
-	half    bool               // HalfClose broke the client's side
 
 	forgotten bool // it is silent for ever
 }
@@ -44,7 +42,7 @@ func (k *link) end(reset ...*net.TCPConn) {
 
 type parcel struct {
 	raw   []byte
-	due   time.Time  // not before; zero is at once
+	due   time.Time  // not before
 	fatal *Injection // not nil: break the link instead
 }
 
@@ -75,7 +73,7 @@ func (k *link) collect(d Direction, from *net.TCPConn, queue chan<- parcel) {
 			if !unread {
 				var foreign error
 				size, foreign = k.framing.Cut(d, stream)
-				if foreign != nil || size == 0 && len(stream) > wire.MaxMessage {
+				if foreign != nil {
 					unread, size = true, len(stream)
 				}
 			}
@@ -108,7 +106,7 @@ func (k *link) unheard(d Direction) bool {
 	k.p.mu.Lock()
 	defer k.p.mu.Unlock()
 	k.closed[d] = true
-	if !k.p.hole[d] && !(k.half && d == Request) && !k.forgotten || k.closed[1-d] {
+	if !k.p.hole[d] && !k.forgotten || k.closed[1-d] {
 		return false
 	}
 	k.gap[d] = true
@@ -146,15 +144,12 @@ func (k *link) deliver(d Direction, to *net.TCPConn, queue <-chan parcel) {
 func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	q, passes := parcel{raw: raw}, true
 	s := Sighting{At: time.Now(), Conn: k.number, Dir: d}
 	late := p.delay[d]
 	if most := p.jitter[d]; most > 0 {
 		late += rand.N(most)
 	}
-	if late > 0 {
-		q.due = s.At.Add(late)
-	}
+	q, passes := parcel{raw: raw, due: s.At.Add(late)}, true
 	if !unread {
 		s.Message = k.framing.Read(d, raw)
 	}
@@ -162,7 +157,7 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 		p.seen[s.Op]++
 	}
 	switch {
-	case p.hole[d] || k.half || k.forgotten:
+	case p.hole[d] || k.forgotten:
 		k.gap[d], passes = true, false
 	case d == Request && !unread:
 		k.strike(&q, s)
@@ -172,7 +167,7 @@ func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bo
 	if p.observe != nil {
 		p.observe(s)
 	}
-	if p.edit != nil && passes {
+	if p.edit != nil {
 		q.raw = p.edit(d, raw)
 	}
 	return q, passes
@@ -185,9 +180,7 @@ func (k *link) strike(q *parcel, s Sighting) {
 	case i.fault.Do == LoseRequest:
 		q.fatal = i
 	case i.fault.Do == HoldBack:
-		if due := s.At.Add(i.fault.By); due.After(q.due) {
-			q.due = due
-		}
+		q.due = q.due.Add(i.fault.By)
 		i.hit()
 	default:
 		k.lose[s.Call] = i

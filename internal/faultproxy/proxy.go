@@ -95,7 +95,7 @@ func (p *Proxy) each(do func(k *link)) {
 // does not notice: its side is half open until it closes it, or Reset or Close does.
 func (p *Proxy) HalfClose() {
 	p.each(func(k *link) {
-		k.half = true
+		k.forgotten = true
 		k.client.SetLinger(0)
 		k.client.Close()
 	})

@@ -8,8 +8,8 @@ import (
 )
 
 // Redis returns the framing of one connection of a Redis client. Replies come in the order of
-// the commands, except messages to a subscriber. MONITOR, CLIENT REPLY and commands without
-// lengths (inline commands) are not supported.
+// the commands, except messages to a subscriber, which must use RESP3. MONITOR, CLIENT REPLY and
+// commands without lengths (inline commands) are not supported.
 func Redis() Framing { return new(redis) }
 
 type redis struct {
@@ -28,19 +28,13 @@ func (r *redis) Read(d Direction, raw []byte) Message {
 	}
 	v, _, _ := wire.ParseValue(raw)
 	var word string
-	if (v.Type == '*' || v.Type == '>') && len(v.Items) > 0 {
+	if len(v.Items) > 0 {
 		word = strings.ToLower(v.Items[0].Text)
 	}
-	var ok func(call) bool
-	switch {
-	case subscribes(word):
-		ok = func(c call) bool { return c.op == word }
-	case v.Type == '>', strings.HasSuffix(word, "message") && v.Type == '*' && len(v.Items) >= 3 && len(r.open) == 0:
+	if v.Type == '>' && !subscribes(word) {
 		return Message{Op: "push", Body: v}
-	default:
-		ok = func(c call) bool { return !subscribes(c.op) || v.Type == '-' }
 	}
-	i := slices.IndexFunc(r.open, ok)
+	i := slices.IndexFunc(r.open, func(c call) bool { return v.Type != '>' || c.op == word })
 	if i < 0 {
 		return Message{Body: v}
 	}

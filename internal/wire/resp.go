@@ -131,7 +131,7 @@ func ParseValue(stream []byte) (v Value, n int, err error) {
 	r := &resp{b: stream}
 	v = r.value(0)
 	switch {
-	case r.foreign:
+	case r.foreign || r.short && len(stream) > MaxMessage:
 		return v, 0, ErrForeign
 	case r.short:
 		return v, 0, nil

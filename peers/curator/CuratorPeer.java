@@ -119,7 +119,7 @@ public final class CuratorPeer {
                     default:
                         line.write("error unknown verb " + first.verb);
                 }
-            } catch (Exception e) {
+            } catch (Exception | Error e) { // for example a class that is missing
                 line.write("error " + said(e));
             }
         }
@@ -232,7 +232,6 @@ public final class CuratorPeer {
 
     private static void connected(CuratorFramework f, Words w) throws Exception {
         if (!f.blockUntilConnected((int) w.number("wait_ms"), TimeUnit.MILLISECONDS)) {
-            f.close();
             throw new IOException("no session with ZooKeeper at " + w.get("connect"));
         }
     }
@@ -277,15 +276,20 @@ public final class CuratorPeer {
             this.how = how;
             this.line = line;
             framework = CuratorPeer.framework(how);
-            connected(framework, how);
-            instance = how.get("mode").equals("instance") ? lock() : null;
-            framework.getConnectionStateListenable().addListener((f, state) -> {
-                if (state == ConnectionState.LOST) {
-                    line.write("lost " + epoch.getAndIncrement());
+            try {
+                connected(framework, how);
+                instance = how.get("mode").equals("instance") ? lock() : null;
+                framework.getConnectionStateListenable().addListener((f, state) -> {
+                    if (state == ConnectionState.LOST) {
+                        line.write("lost " + epoch.getAndIncrement());
+                    }
+                });
+                if (warmed.compareAndSet(false, true)) {
+                    warmUp(how.number("warmup_ms") * 1000000);
                 }
-            });
-            if (warmed.compareAndSet(false, true)) {
-                warmUp(how.number("warmup_ms") * 1000000);
+            } catch (Exception | Error e) {
+                framework.close();
+                throw e;
             }
             clients.put(number, this);
         }
@@ -301,7 +305,15 @@ public final class CuratorPeer {
                     lock.exclusive.release();
                 }
             };
-            Thread other = daemon("warm-up", turns);
+            Thread caller = Thread.currentThread();
+            Thread other = daemon("warm-up", () -> {
+                try {
+                    turns.run();
+                } catch (Exception | Error e) { // it may hold the lock
+                    caller.interrupt();
+                    throw e;
+                }
+            });
             turns.run();
             other.join();
             if (ns > 0) {
@@ -494,7 +506,7 @@ public final class CuratorPeer {
                 frameworks.parallelStream().forEach(CuratorFramework::close);
             }
             for (Turns t : workers) {
-                t.report(line);
+                t.report();
             }
             line.write("done");
         }
@@ -559,7 +571,6 @@ public final class CuratorPeer {
             private final long think;
             private long[] log = new long[3 * 4096]; // three times per turn
             private int n;
-            private String error = "";
 
             Turns(int number, InterProcessLock lock, long hold, long think) {
                 super("worker " + number);
@@ -576,8 +587,10 @@ public final class CuratorPeer {
                     while (!stop) {
                         turn();
                     }
-                } catch (Exception e) {
-                    error = said(e);
+                } catch (Exception | Error e) { // it may hold the lock, so others would wait
+                    line.write("failed " + number + " " + said(e));
+                    stop = true;
+                    workers.forEach(Thread::interrupt);
                 }
             }
 
@@ -601,15 +614,12 @@ public final class CuratorPeer {
                 }
             }
 
-            void report(Line line) {
+            void report() {
                 if (isAlive()) {
                     return;
                 }
                 for (int i = 0; i < n; i += 3) {
                     line.append("turn " + number + " " + log[i] + " " + log[i + 1] + " " + log[i + 2]);
-                }
-                if (!error.isEmpty()) {
-                    line.append("failed " + number + " " + error);
                 }
             }
         }

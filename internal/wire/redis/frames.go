@@ -22,7 +22,7 @@ func (f *frames) scan(p []byte) {
 	}
 	for len(p) > 0 {
 		v, n, err := wire.ParseValue(p)
-		if f.lost = err != nil || n == 0 && len(p) > wire.MaxMessage; f.lost {
+		if f.lost = err != nil; f.lost {
 			f.rest = nil
 			return
 		}
