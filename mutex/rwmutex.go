@@ -47,8 +47,8 @@ import (
 // exactly one subtraction makes it 0, and this reader wakes the writer. A reader that the pass
 // did not count makes the wake-up early: then the writer repeats the pass.
 //
-// A writer that lets readers in adds their number to the first slot and then to places. A reader
-// that subtracts 1 from places is inside. Each that was let in tries once, then places is 0.
+// A writer that lets readers in adds their number to a slot and then to places. A reader that
+// subtracts 1 from places is inside. Each that was let in tries once, then places is 0.
 //
 // The list of waiting readers is guarded by the queue bit. No writer sets its bit while
 // another goroutine has the queue bit, so a reader with it may enter if there is no writer.
@@ -92,18 +92,12 @@ type rwSlot struct {
 // RLock takes the lock as a reader, and waits for a writer if need be. It is not reentrant.
 func (l *RWMutex) RLock() {
 	if l.spread.Load() != 0 {
-		l.rLock(0)
-	} else if s := l.state.Add(rwInside); s != rwInside {
-		l.rLock(s)
+		if !l.TryRLock() {
+			l.rLockSlow(nil)
+		}
+	} else if s := l.state.Add(rwInside); s != rwInside && !l.entered(s) {
+		l.rLockSlow(nil)
 	}
-}
-
-// rLock ends an RLock. Its addition to the first slot made the state s, or s is 0 without one.
-func (l *RWMutex) rLock(s uint64) {
-	if s != 0 && l.entered(s) || s == 0 && l.TryRLock() {
-		return
-	}
-	l.rLockSlow(nil)
 }
 
 // RLockContext is RLock that gives up when ctx ends, at once if it has, with [context.Cause].
@@ -141,27 +135,22 @@ func (l *RWMutex) entered(s uint64) bool {
 		}
 		return true
 	}
-	if l.state.Add(^uint64(rwInside-1))&rwWriter != 0 {
-		l.left()
+	if s = l.state.Add(^uint64(rwInside - 1)); s&(rwWriter|1<<31) != 0 {
+		l.leftFirst(s)
 	}
 	return false
 }
 
-// RUnlock releases the lock for one reader. If there is none it panics, or the next Lock does.
+// RUnlock releases the lock for one reader. If there is none, it panics, or a later RLock or
+// Lock does.
 func (l *RWMutex) RUnlock() {
 	if l.spread.Load() == 0 {
-		s := l.state.Add(^uint64(rwInside - 1))
-		if s&(rwWriter|1<<31) == 0 {
-			return
+		if s := l.state.Add(^uint64(rwInside - 1)); s&(rwWriter|1<<31) != 0 {
+			l.leftFirst(s)
 		}
-		if int32(s) < 0 { // it may have borrowed the writer bit
-			l.state.Add(rwInside)
-			panic("mutex: RUnlock of an RWMutex without a reader")
-		}
-	} else if l.slot().Add(^uint32(0)); l.state.Load()&rwWriter == 0 {
-		return
+	} else if l.slot().Add(^uint32(0)); l.state.Load()&rwWriter != 0 {
+		l.left()
 	}
-	l.left()
 }
 
 // RLocker returns a [sync.Locker] whose methods are RLock and RUnlock of l.
@@ -308,4 +297,13 @@ func (l *RWMutex) left() {
 	if l.pending.Add(^uint32(0)) == 0 {
 		l.writer.parker.Unpark()
 	}
+}
+
+// leftFirst is left after a subtraction from the first slot that made the state s.
+func (l *RWMutex) leftFirst(s uint64) {
+	if int32(s) < 0 { // there was no reader, so it may have borrowed the writer bit
+		l.state.Add(rwInside)
+		panic("mutex: RUnlock of an RWMutex without a reader")
+	}
+	l.left()
 }

@@ -46,13 +46,23 @@ func (l *RWMutex) takePlace() bool {
 // join puts w into the list, or takes the lock and returns false if there is no writer.
 func (l *RWMutex) join(w *mutexWaiter) bool {
 	if l.lockList()&rwWriter == 0 {
-		l.state.Add(^uint64(rwQueue - rwInside - 1))
+		l.enter(1, rwQueue)
 		return false
 	}
 	w.granted = false
 	l.waiters.insert(w)
 	l.state.Add(^uint64(rwQueue - rwWaiting - 1))
 	return true
+}
+
+// enter counts n more readers inside, and then takes parts, rwQueue among them, off the state.
+func (l *RWMutex) enter(n uint32, parts uint64) {
+	if l.spread.Load() == 0 {
+		parts -= uint64(n) * rwInside
+	} else { // they leave on slots, so the first slot would overflow
+		l.slot().Add(n)
+	}
+	l.state.Add(-parts)
 }
 
 // leave takes w out of the list, or returns false if w has a permit or will have one.
@@ -94,7 +104,7 @@ func (l *RWMutex) admit() {
 		w = w.next
 	}
 	l.waiters.first = nil
-	l.state.Add(uint64(n)*rwInside - uint64(n)*rwWaiting - rwQueue - rwWriter)
+	l.enter(n, uint64(n)*rwWaiting+rwQueue+rwWriter)
 	l.places.Add(places)
 	for range n {
 		next := w.next

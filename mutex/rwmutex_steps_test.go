@@ -100,19 +100,31 @@ func TestRWMutexTryResetsPending(t *testing.T) {
 	}
 }
 
-// TestRWMutexNegativeSum: the writer after one RUnlock too many panics, and frees the lock.
+// TestRWMutexNegativeSum: the writer after one RUnlock too many panics, and frees the lock. A
+// diverted reader that finds no reader left panics too.
 func TestRWMutexNegativeSum(t *testing.T) {
 	l := spreadRW(2)
-	l.RUnlock()
+	if l.RUnlock(); l.TryLock() {
+		t.Fatal("TryLock took the lock after an RUnlock too many")
+	}
 	locktest.RequirePanic(t, "after an RUnlock too many", "mutex: RUnlock of an RWMutex without a reader", l.Lock)
 	l.state.Add(rwInside)
 	if !l.TryLock() {
 		t.Error("the Lock that panicked keeps others out")
 	}
+
+	l = new(RWMutex)
+	l.Lock()
+	diverted := l.state.Add(rwInside)
+	l.RUnlock()
+	locktest.RequirePanic(t, "beside a diverted reader", "mutex: RUnlock of an RWMutex without a reader", func() { l.entered(diverted) })
+	if s := l.state.Load(); s != rwWriter {
+		t.Errorf("state %#x beside a writer, want %#x", s, uint64(rwWriter))
+	}
 }
 
 // TestRWMutexPhases: readers that arrive during a writer enter together, before the next
-// writer.
+// writer. None stays on the first slot, which would overflow after 4 billion.
 func TestRWMutexPhases(t *testing.T) {
 	for _, l := range []*RWMutex{new(RWMutex), spreadRW(4)} {
 		const early = 3
@@ -143,6 +155,10 @@ func TestRWMutexPhases(t *testing.T) {
 		if want := [5]string{"early", "early", "early", "writer", "late"}; len(order) != 5 || [5]string(order) != want {
 			t.Errorf("served in the order %q, want %q", order, want)
 		}
+		l.join(nil) // enters, since there is no writer
+		if l.RUnlock(); l.state.Load() != 0 || !l.TryLock() {
+			t.Errorf("after all readers left, the state is %#x, want 0 and a free lock", l.state.Load())
+		}
 	}
 }
 
@@ -158,15 +174,12 @@ func TestRWMutexWakesWriter(t *testing.T) {
 			locked := make(chan struct{})
 			go func() { l.Lock(); close(locked) }()
 			waitUntil(t, func() bool { return l.pending.Load() == 3 })
-			for left := uint32(2); ; left-- {
-				time.Sleep(time.Millisecond) // for a writer that sleeps
-				leaves()
-				if left == 0 {
-					break
-				}
+			for left := uint32(3); left > 0; left-- {
 				if n := l.pending.Load(); n != left {
 					t.Errorf("%s: %d readers are still awaited, want %d", name, n, left)
 				}
+				time.Sleep(time.Millisecond) // for a writer that sleeps
+				leaves()
 			}
 			select {
 			case <-locked:
@@ -188,11 +201,6 @@ func TestRWMutexEarlyWakeUp(t *testing.T) {
 	l.left()
 	l.left()
 	waitUntil(t, func() bool { return l.pending.Load() == 2 })
-	select {
-	case <-locked:
-		t.Fatal("the writer entered beside two readers")
-	default:
-	}
 	l.RUnlock()
 	l.RUnlock()
 	<-locked
@@ -215,9 +223,7 @@ func TestRWMutexPlaces(t *testing.T) {
 			if lost && l.takePlace() {
 				t.Fatal("two readers took one place")
 			}
-			if !<-entered {
-				t.Fatal("a reader that does not give up did not enter")
-			}
+			<-entered
 			if l.RUnlock(); lost {
 				l.RUnlock()
 			}
@@ -294,5 +300,8 @@ func TestRWMutexAwaitsPermit(t *testing.T) {
 	l.writer.parker.Unpark()
 	if <-returned {
 		t.Error("the writer entered beside a reader")
+	}
+	if l.drain(done) || l.pending.Load() != 0 {
+		t.Error("a writer that gave up still awaits a reader, which would wake the next user of its parker")
 	}
 }

@@ -127,15 +127,10 @@ func (n *MalthusianWorker) leave() bool {
 func (n *MalthusianWorker) insert(p uint32) {
 	l := n.lock
 	next := n.next.Load()
-	if next == 0 {
-		l.nodes[p].next.StoreRelease(0)
-		if l.tail.CompareAndSwap(n.id, p) {
-			n.handOver(p)
-			return
-		}
-		next = successor(&n.next, l.waiter)
-	}
 	l.nodes[p].next.StoreRelease(next)
+	if next == 0 && !l.tail.CompareAndSwap(n.id, p) {
+		l.nodes[p].next.StoreRelease(successor(&n.next, l.waiter))
+	}
 	n.handOver(p)
 }
 

@@ -158,11 +158,10 @@ func (s *state) hold(in input) {
 
 // model returns the lock with rules r that begins in s.
 func model(s state, r Rules) porcupine.Model {
-	permits := max(1, r.Permits)
 	return porcupine.Model{
 		Init: func() any { return s },
 		Step: func(st, in, _ any) (bool, any) {
-			next, ok := st.(state).step(in.(input), permits, r.Fenced)
+			next, ok := st.(state).step(in.(input), r.Permits, r.Fenced)
 			return ok, next
 		},
 	}

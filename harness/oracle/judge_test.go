@@ -196,7 +196,7 @@ func TestJudge(t *testing.T) {
 		{"every attempt failed, soon after a fault", long, "4500 -1 fault; 4501 1 asked; 4502 1 failed", ""},
 
 		// Order.
-		{"overtaken", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted; 313 3 releasing; 314 3 released; 315 2 granted", "bypasses 1, !overtaken"},
+		{"overtaken", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 202 3 asked; 310 1 releasing; 311 1 released; 312 3 granted; 313 3 releasing; 314 3 released; 315 2 granted", "bypasses 1, !overtaken"},
 		{"overtaken, and still waiting", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", "bypasses 1, !overtaken"},
 		{"asked together", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 201 3 asked; 310 1 releasing; 311 1 released; 312 3 granted; 313 3 releasing; 314 3 released; 315 2 granted", ""},
 		{"in order", fifo, "0 1 asked; 1 1 granted; 2 2 asked; 300 3 asked; 310 1 releasing; 311 1 released; 312 2 granted; 313 2 releasing; 314 2 released; 315 3 granted", ""},
