@@ -133,9 +133,7 @@ func (c *costCell) measure(ctx context.Context, span time.Duration) error {
 func allCPUs() []int {
 	cpus := machine.CPUOrder()
 	if places := placements(); places[0].cpus[0] == unbound {
-		for i := range cpus {
-			cpus[i] = unbound
-		}
+		return slices.Repeat([]int{unbound}, len(cpus))
 	}
 	return cpus
 }

@@ -157,7 +157,9 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	return cross(ws, or(a.section, harness.SectionWork), func(w *harness.Workload, x harness.Section) { w.Section = x })
 }
 
-func (a axes) checkFor(program string, locks []*harness.Variant) error {
+// checkFor returns an error if a flag has no effect on locks. needsRemote reports that a flag
+// outside a needs a distributed lock.
+func (a axes) checkFor(program string, locks []*harness.Variant, needsRemote bool) error {
 	if len(a.wait) > 0 && !slices.ContainsFunc(locks, followsWait) {
 		return usage("none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", program)
 	}
@@ -165,8 +167,8 @@ func (a axes) checkFor(program string, locks []*harness.Variant) error {
 		return err
 	}
 	remote := slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil })
-	if !remote && !reflect.DeepEqual(a.siting, siting{}) {
-		return usage("none of the locks chosen is distributed, and --servers, --durable, --tls and --delay need one")
+	if !remote && (needsRemote || a.clients != nil || !reflect.DeepEqual(a.siting, siting{})) {
+		return usage("none of the locks chosen is distributed, and --clients, --servers, --durable, --tls, --delay, --chaos and --require need one: name it in --locks")
 	}
 	return nil
 }

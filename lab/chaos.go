@@ -69,7 +69,7 @@ directory. Ctrl-C keeps the finished results; --resume continues.`,
 	f.StringSliceVar(&c.locks, "locks", nil, "as for run (default: all locks that a scenario applies to)")
 	f.Var(count(&c.tries, 0, 1, mostRounds), "tries", "tries of each scenario with each lock (default: the scenario's own number, up to 200)")
 	f.BoolVar(&c.short, "short", false, "only scenarios that are quick, once each: about 20 seconds")
-	f.Uint64Var(&c.seed, "seed", 1, "random seed")
+	f.Var(seed(&c.seed, 1), "seed", "random seed")
 	c.store.flags(f, "only print")
 	cmd.AddCommand(p.chaosListCommand())
 	return cmd

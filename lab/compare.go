@@ -95,7 +95,7 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 	f.Var(count(&o.run.rounds, defaultPairs, 1, mostRounds), "rounds", "rounds, in which each of the two measures each case")
 	o.run.windowFlags(f)
 	f.Var(span(&o.run.budget, 0, 1, 7*day), "budget", "measure as many rounds as fit into this time, instead of --rounds")
-	f.Uint64Var(&o.run.seed, "seed", 0, "seed of the order of the cases (default random)")
+	f.Var(seed(&o.run.seed, 0), "seed", "seed of the order of the cases (default random)")
 	f.StringVarP(&o.run.out, "out", "o", "", "directory to write old/ and new/ into (default "+defaultRunsRoot+"/TIME)")
 	f.BoolVar(&o.run.replace, "replace", false, "move earlier runs in that directory to old.previous and new.previous")
 }

@@ -48,7 +48,7 @@ func (p *Program) experimentsCommand(suite []*hardware.Experiment, named bool) *
 	f := cmd.Flags()
 	f.Var(count(&h.options.Repeats, 0, 1, mostRounds), "repeats", "number of repetitions (default 5)")
 	f.Var(span(&h.options.Budget, 0, 1, day), "budget", "approximate measuring time (default 3s, or the experiment's own)")
-	f.Uint64Var(&h.options.Seed, "seed", 0, "random seed")
+	f.Var(seed(&h.options.Seed, 0), "seed", "random seed")
 	h.store.flags(f, "only print")
 	return cmd
 }

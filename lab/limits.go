@@ -11,7 +11,7 @@ import (
 
 // A rangedFlag is a flag with one value from low to high, against typing mistakes. It
 // implements pflag.Value.
-type rangedFlag[T int | float64 | time.Duration] struct {
+type rangedFlag[T int | uint64 | float64 | time.Duration] struct {
 	to        *T
 	low, high T
 	parse     func(string) (T, error)
@@ -41,6 +41,12 @@ func (r rangedFlag[T]) Set(text string) error {
 func count(to *int, byDefault, low, high int) rangedFlag[int] {
 	*to = byDefault
 	return rangedFlag[int]{to, low, high, strconv.Atoi}
+}
+
+// seed returns a flag of a seed, which is byDefault without the flag.
+func seed(to *uint64, byDefault uint64) rangedFlag[uint64] {
+	*to = byDefault
+	return rangedFlag[uint64]{to, 0, 1<<64 - 1, func(text string) (uint64, error) { return strconv.ParseUint(text, 0, 64) }}
 }
 
 // span returns a flag of a duration, which is byDefault without the flag.

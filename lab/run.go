@@ -260,15 +260,15 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := o.axes
-	a.processes = max(1, o.ranks)
-	if err := a.checkFor(o.program.Name, locks); err != nil {
-		return nil, err
-	}
 	if o.quick && o.locks == defaultLocks {
 		if locks = sleepers(locks); len(locks) == 0 {
 			return nil, usage("--quick measures local locks whose waiters sleep, and there is none: name others by --locks")
 		}
+	}
+	a := o.axes
+	a.processes = max(1, o.ranks)
+	if err := a.checkFor(o.program.Name, locks, o.chaos || o.guarantees.require != nil); err != nil {
+		return nil, err
 	}
 	few, whole := o.whole()
 	switch {

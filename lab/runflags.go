@@ -43,7 +43,7 @@ func (o *runOptions) runFlags(cmd *cobra.Command) {
 	o.windowFlags(f)
 	f.BoolVar(&o.quick, "quick", false, "an answer in twenty seconds: by default the local locks whose waiters sleep, with the least and the greatest contention")
 	f.Var(span(&o.budget, 0, 1, 7*day), "budget", "choose rounds and windows so that the whole run takes about this long")
-	f.Uint64Var(&o.seed, "seed", 0, "seed of the order of the cases (default random)")
+	f.Var(seed(&o.seed, 0), "seed", "seed of the order of the cases (default random)")
 	f.BoolVar(&o.hardware, "hardware", false, "also run the hardware experiments for the report: ten seconds")
 	f.BoolVar(&o.chaos, "chaos", false, "also try the quick failure scenarios on the distributed locks for the report: half a minute; see '"+o.program.Name+" chaos'")
 	o.store.flags(f, defaultRunsRoot+"/TIME")

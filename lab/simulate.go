@@ -88,7 +88,7 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f.Var(list(&o.think, parseModelTime), "think", "work between two acquisitions, varied by half to either side (default 1us)")
 	f.StringVar(&o.place, "place", placeCores, "thread of the next worker: of the next core (cores), the next thread of a core (threads), of the next socket (sockets)")
 	f.Var(list(&o.wait, parseName(harness.WaitPolicies)), "wait", "instruction between two polls of a waiter: pause or spin (default pause)")
-	f.Uint64Var(&o.seed, "seed", 1, "seed of the first simulation of a case")
+	f.Var(seed(&o.seed, 1), "seed", "seed of the first simulation of a case")
 	f.Var(count(&o.seeds, 3, 1, 1000), "seeds", "simulations of each case, each with another seed")
 	f.StringVarP(&o.out, "out", "o", "", "directory to write simulations and report to (default: only print)")
 	f.StringVar(&o.into, "into", "", "directory of a run to add the simulations to")

@@ -48,9 +48,9 @@ func Join(err, next error) error {
 	return fmt.Errorf("%w; %w", err, next)
 }
 
-// Elect calls lead while it holds the lock that lock takes, as Do does, and again with its
-// next lease if the error of the last wraps lost, whatever lead has returned. Else it returns
-// the result of Do, and an error that wraps ctx's if ctx has ended.
+// Elect calls lead while it holds the lock that lock takes, as Do does. If the error of that
+// lease wraps lost, Elect ignores the result of lead and calls it again with the next lease.
+// Else it returns the result of Do, and an error that wraps ctx's if ctx has ended.
 func Elect[L Lease](ctx context.Context, lock func(context.Context) (L, error), lost error, lead func(context.Context, L) error) error {
 	ctx = Given(ctx)
 	for {

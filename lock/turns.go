@@ -7,7 +7,7 @@ import (
 )
 
 // Turns is the local queue of a cohort lock. The goroutines of one client wait in it, in
-// order of arrival, for values of type G, while at most one of them holds the lock, or one
+// order of arrival, for values of type G. Meanwhile at most one of them holds the lock, or one
 // request to the servers stands for all of them. The zero value is an idle queue.
 //
 // The queue is busy from Join, Try or Next until Next finds no waiter. The methods may call

@@ -17,9 +17,9 @@ import (
 // A goroutine that takes the lock again needs no switch of goroutines. The handovers make the
 // lock fair, and take at most a twentieth of the time, unless one takes longer than 0.1 ms.
 // sync.Mutex hands over at every release, once a waiter has waited for 1 ms and until no waiter
-// has. This lock has no such mode, so n waiters wait for 1 ms (or n times 15 µs, or 20 times
-// their handovers, if that is more) and n critical sections, apart from the delays of the
-// scheduler. After critical sections have become longer, the holder looks at the clock too late
+// has. This lock has no such mode: n waiters wait for n critical sections and 1 ms (or n times
+// 15 µs, or 20 times their handovers, if that is more). Delays of the scheduler come on top.
+// After critical sections have become longer, the holder looks at the clock too late
 // for a while: then n waiters wait for n times 4 ms and three critical sections. If other
 // programs use the processors, sync.Mutex hardly hands over, and may be a third faster. If
 // goroutines are locked to threads, a handover is a switch of threads: then handovers are rare.

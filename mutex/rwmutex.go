@@ -40,7 +40,7 @@ import (
 // pass counts 1 or 0 for it, never -1. Therefore the sum is never less than the number of
 // readers that are inside at the end of the pass, and no reader is inside if it is 0.
 //
-// A reader that subtracts 1 from a slot loads the writer bit afterwards, and if it is set,
+// A reader that subtracts 1 from a slot loads the writer bit afterwards. If the bit is set, it
 // subtracts 1 from pending, which is above 0 only while a writer sleeps. A writer that finds
 // readers adds the sum of its pass to pending. As many readers as this sum subtract from
 // pending after the pass looked at their slots. So if pending is above 0 after the addition,

@@ -91,10 +91,10 @@ var exclusive = queueKind{
 var drawToken = newScript("grant", "queue_draw")
 
 // Mutex returns the mutex with that name, its key in the server, such as "locks:reindex".
-// Companion keys have that name in braces, or the name and a colon if it has braces itself,
-// and then ~queue, ~token and the like; a name that ends so is refused. In a cluster a name
-// with braces must have text in the first pair. A Mutex may be made for every call: all of one
-// name share the Client's state.
+// Companion keys have that name in braces, or the name and a colon if it has braces itself.
+// They end in ~queue, ~token and the like, and a name with such an end is refused. In a cluster
+// a name with braces must have text in the first pair. A Mutex may be made for every call: all
+// of one name share the Client's state.
 func (c *Client) Mutex(name string, o Options) *Mutex { return &Mutex{c.queue(name, o)} }
 
 func (c *Client) queue(name string, o Options) *queue {

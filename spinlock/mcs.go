@@ -27,10 +27,10 @@ import (
 //
 // Taking a free lock: the Swap of tail pairs with the CompareAndSwap of the Unlock that set it
 // to 0. Taking it from a predecessor: the load of grant that ends the wait, or the wake-up,
-// pairs with the Swap of grant in that Unlock, or with its release store if no waiter of the
-// lock ever sleeps. The Swap of tail is sequentially consistent, so next is 0 again before any
-// other worker can read the index of the node. The store that resets grant precedes the store
-// that links the node, and only a worker that has seen the link gives.
+// pairs with the Swap of grant in that Unlock. If no waiter of the lock ever sleeps, Unlock has
+// a release store instead. The Swap of tail is sequentially consistent, so next is 0 again
+// before any other worker can read the index of the node. The store that resets grant precedes
+// the store that links the node, and only a worker that has seen the link gives.
 //
 // # References
 //

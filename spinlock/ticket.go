@@ -25,8 +25,8 @@ import (
 //
 // The load of serving that ends a wait pairs with the release store of the Unlock before it; a
 // wake-up comes after that store. Only the holder writes serving, so a store is enough. The
-// numbers wrap: at most 2^32 - 1 goroutines may hold or wait at a time, and a TryLock must not
-// be stopped between its load and its swap while exactly 2^32 numbers are drawn.
+// numbers wrap: at most 2^32 - 1 goroutines may hold or wait at a time. A TryLock must not be
+// stopped between its load and its swap while exactly 2^32 numbers are drawn.
 //
 // # References
 //

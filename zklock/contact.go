@@ -192,8 +192,8 @@ func (c *Client) assure(ctx context.Context) error {
 	}
 }
 
-// ErrMargin is ErrUsage, returned by Dial if ClientOptions.Margin is negative or makes leases
-// too short to be renewed, and by Lock if the servers grant a later session too little time.
+// ErrMargin is an ErrUsage. Dial returns it if ClientOptions.Margin is negative or makes leases
+// too short to be renewed. Lock returns it if the servers grant a later session too little time.
 var ErrMargin = fmt.Errorf("%w: margin", ErrUsage)
 
 // term returns how long after a proof a session of that timeout is assumed to be alive.

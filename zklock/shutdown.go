@@ -66,8 +66,8 @@ func (c *Client) Shutdown(ctx context.Context) error {
 }
 
 // Close ends the client's session, with every lock and every wait, and returns when all its
-// goroutines have ended, after a second or two if no server answers; the tickets then stay
-// until one does, or the session times out. The error is always nil. Close may be called
+// goroutines have ended. If no server answers, that takes a second or two, and the tickets stay
+// until one answers or the session times out. The error is always nil. Close may be called
 // twice. [Client.Shutdown] gives the locks back first, and reports failures.
 func (c *Client) Close() error {
 	c.mu.Lock()

@@ -116,12 +116,9 @@ func (t *Try) settle(ctx context.Context, at harness.Endpoint) {
 func (s *Subject) served(after int64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, w := range s.all {
-		if s.history.latest[w.ID] <= after && w.Host.runs() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.all, func(w *Worker) bool {
+		return s.history.latest[w.ID] <= after && w.Host.runs()
+	})
 }
 
 func (h *Host) runs() bool {

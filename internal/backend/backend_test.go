@@ -197,6 +197,13 @@ func TestNothingInstalled(t *testing.T) {
 	}
 }
 
+func TestNoTemporaryDirectory(t *testing.T) {
+	_, err := newWorkdir(filepath.Join(t.TempDir(), "none"), harness.KindRedis)
+	if !errors.Is(err, harness.ErrUnavailable) || !strings.Contains(err.Error(), "set TMPDIR to a writable directory") {
+		t.Errorf("error is %v, want ErrUnavailable with a remedy", err)
+	}
+}
+
 func TestAvailableReadsTheAddress(t *testing.T) {
 	requireNoError(t, available(labSystem(t, "LOCKLAB_REDIS", "host:1"), harness.KindRedis))
 	if err := Available("etcd"); !errors.Is(err, harness.ErrUsage) || !strings.Contains(err.Error(), "redis, zookeeper") {

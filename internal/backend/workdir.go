@@ -2,11 +2,14 @@ package backend
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 
 	"golang.org/x/sys/unix"
+
+	"locklab/harness"
 )
 
 // A workdir is a temporary directory with a living owner: the process that holds its lock.
@@ -18,12 +21,12 @@ type workdir struct {
 // workdirName matches the names that newWorkdir gives, and no others.
 var workdirName = regexp.MustCompile(`^locklab-(redis|zookeeper)-[0-9]+$`)
 
-// newWorkdir makes a directory in temp.
+// newWorkdir makes a directory in temp. The error wraps [harness.ErrUnavailable] if it cannot.
 func newWorkdir(temp, kind string) (*workdir, error) {
 	for {
 		path, err := os.MkdirTemp(temp, "locklab-"+kind+"-")
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w: no directory for its files: %w: set TMPDIR to a writable directory", harness.ErrUnavailable, err)
 		}
 		d, err := lockWorkdir(path)
 		if err == nil {

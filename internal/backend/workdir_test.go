@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -71,16 +72,11 @@ func TestClaimRemoved(t *testing.T) {
 func TestSweepWhileMaking(t *testing.T) {
 	temp := t.TempDir()
 	var makers, sweeper sync.WaitGroup
-	stop := make(chan struct{})
+	ctx, stop := context.WithCancel(t.Context())
 	for range 2 {
 		sweeper.Go(func() {
-			for {
-				select {
-				case <-stop:
-					return
-				default:
-					sweep(temp)
-				}
+			for ctx.Err() == nil {
+				sweep(temp)
 			}
 		})
 	}
@@ -102,6 +98,6 @@ func TestSweepWhileMaking(t *testing.T) {
 		})
 	}
 	makers.Wait()
-	close(stop)
+	stop()
 	sweeper.Wait()
 }

@@ -120,5 +120,14 @@ func (doc *document) conclude(run *result.Run) {
 
 // AnswerHead returns the columns of the answers.
 func (doc *document) AnswerHead() []chart.Heading {
-	return chart.Titles("requirement", "lock", "rate", "why", "what it tolerates")
+	head := chart.Titles("requirement", "lock", "rate", "why", "what it tolerates")
+	if doc.Distributed() {
+		return head
+	}
+	return head[:4]
+}
+
+// Distributed reports whether an answer has guarantees of a distributed lock.
+func (doc *document) Distributed() bool {
+	return slices.ContainsFunc(doc.Answers, func(a answerRow) bool { return a.Tolerates != nil })
 }

@@ -45,11 +45,8 @@ func (q quality) RestHead() string {
 }
 
 // Items lists what reduces the quality, except for a partial run and the other warnings.
-func (q quality) Items() (out []string) {
-	for _, w := range q.Top() {
-		out = append(out, w.Paragraph())
-	}
-	return slices.Concat(out, q.Skipped, q.Damage)
+func (q quality) Items() []string {
+	return slices.Concat(result.Each(q.Top(), (*warning).Paragraph), q.Skipped, q.Damage)
 }
 
 // skips names the locks that were not measured, by reason.
@@ -71,10 +68,7 @@ func assess(run *result.Run, ds []judge.Decision) quality {
 		}
 	}
 	c := warningSummary{index: make(map[string]*warning)}
-	for _, w := range run.Manifest.Warnings {
-		c.add(w)
-	}
-	for _, w := range drifts(run) {
+	for _, w := range slices.Concat(run.Manifest.Warnings, drifts(run)) {
 		c.add(w)
 	}
 	for _, r := range run.Results {
@@ -169,7 +163,7 @@ func (q quality) Headline() string {
 	if q.Results > 0 {
 		text = fmt.Sprintf("Run quality: %s (%s).", q.Grade, strings.Join(parts, ", "))
 	}
-	if q.Grade != judge.Good && len(q.Warnings) > 0 && q.Warnings[0].Remedy != "" {
+	if q.Results > 0 && q.Grade != judge.Good && len(q.Warnings) > 0 && q.Warnings[0].Remedy != "" {
 		text += " Most useful remedy: " + q.Warnings[0].Remedy
 	}
 	return text

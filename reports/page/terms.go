@@ -72,13 +72,11 @@ func explained(head string) (*result.Metric, *term) {
 	if m := headMetrics[head]; m != nil {
 		return m, nil
 	}
-	for _, ts := range [][]term{terms, modelTerms} {
-		for i, t := range ts {
-			if t.Name == head || slices.ContainsFunc(t.heads, func(h string) bool {
-				return h == head || strings.HasSuffix(h, " ") && strings.HasPrefix(head, h)
-			}) {
-				return nil, &ts[i]
-			}
+	for _, t := range slices.Concat(terms, modelTerms) {
+		if t.Name == head || slices.ContainsFunc(t.heads, func(h string) bool {
+			return h == head || strings.HasSuffix(h, " ") && strings.HasPrefix(head, h)
+		}) {
+			return nil, &t
 		}
 	}
 	return nil, nil
