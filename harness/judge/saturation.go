@@ -21,8 +21,8 @@ type Load struct {
 
 // A Saturation is the saturation point of a lock, within the resolution of a run: between the
 // greatest rate that the lock sustains and the next one. A lock sustains a rate if it
-// grants 95 % of the offered rate, and p99 of the waits of all rounds together is at most
-// ten times p99 at the least resolved rate.
+// is [result.Behind] in fewer than half of the rounds, and p99 of the waits of all rounds
+// together is at most ten times p99 at the least resolved rate.
 type Saturation struct {
 	UpTo harness.Rate // 0 if even the least resolved rate is too high
 	Over harness.Rate // the next resolved rate; 0 if the lock sustains all rates of the run
@@ -103,7 +103,7 @@ func saturationDraws(rounds []int) iter.Seq[[]int] {
 func saturationIn(ls []Load, draw []int, floor float64) (k Saturation, ok bool) {
 	for _, l := range ls {
 		var waits result.Histogram
-		var granted []float64
+		rounds, behind := 0, 0
 		doubts := 0 // rounds whose waits are due to the machine
 		for _, round := range draw {
 			r := l.Cell.Rounds[round]
@@ -111,8 +111,9 @@ func saturationIn(ls []Load, draw []int, floor float64) (k Saturation, ok bool) 
 				continue
 			}
 			waits = waits.Merge(r.Wait)
-			if v, ok := result.Goodput.Of(r); ok {
-				granted = append(granted, v)
+			rounds++
+			if result.Behind(r) {
+				behind++
 			}
 			if slices.ContainsFunc(r.Warnings, func(w machine.Warning) bool { return w.Kind == "pool" || w.Kind == "pacing" }) {
 				doubts++
@@ -125,7 +126,7 @@ func saturationIn(ls []Load, draw []int, floor float64) (k Saturation, ok bool) 
 			k.Unsound = 2*doubts > len(draw)
 		}
 		switch {
-		case len(granted) > 0 && !(stat.Median(granted) >= result.LeastGoodput):
+		case behind > 0 && 2*behind >= rounds:
 			k.Over, k.Rule = l.Rate, result.LimitGranted
 			return k, ok
 		case !resolved: // no information

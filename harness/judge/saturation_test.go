@@ -16,9 +16,9 @@ func loadsOf(rounds int, p99 func(i, round int) float64, granted func(i, round i
 		c := &Cell{Rounds: make(map[int]*result.Result)}
 		rate := harness.Rate(100 * (i + 1))
 		for round := range rounds {
-			c.Rounds[round] = &result.Result{Workload: harness.Workload{Workers: 8, Rate: rate}, Round: round, Elapsed: time.Second,
-				Ops:  uint64(granted(i, round) / 100 * float64(rate)),
-				Open: &result.OpenLoop{Offered: uint64(rate), Span: time.Second},
+			ops := uint64(granted(i, round) / 100 * float64(rate))
+			c.Rounds[round] = &result.Result{Workload: harness.Workload{Workers: 8, Rate: rate}, Round: round, Elapsed: time.Second, Ops: ops,
+				Open: &result.OpenLoop{Offered: uint64(rate), Span: time.Second, Backlog: uint64(rate) - ops},
 				// 2 % of the waits are around the wanted p99, half of them longer.
 				Wait: result.Histogram{{Value: 10, N: 980}, {Value: int64(p99(i, round)), N: 10}, {Value: int64(2 * p99(i, round)), N: 10}}}
 		}
@@ -107,6 +107,18 @@ func TestSaturationUnresolved(t *testing.T) {
 	}
 	if k, ok := SaturationOf(loadsOf(10, func(i, _ int) float64 { return []float64{20, 20, 20, 20, 400, 501}[i] }, fullShare), 50); !ok || k.RestP99 != 50 || k.UpTo != 500 {
 		t.Errorf("under the floor of the clock: %+v, %v", k, ok)
+	}
+}
+
+// TestSaturationOfFewArrivals: one arrival of ten that is served after the window shows no limit.
+func TestSaturationOfFewArrivals(t *testing.T) {
+	ls := loadsOf(8, func(int, int) float64 { return 1000 }, fullShare)
+	for _, r := range ls[1].Cell.Rounds {
+		r.Ops, r.Elapsed = 9, time.Second/20
+		r.Open = &result.OpenLoop{Offered: 10, Span: r.Elapsed, Backlog: 1}
+	}
+	if k, ok := SaturationOf(ls, 0); !ok || k.UpTo != 600 || k.Over != 0 {
+		t.Errorf("%+v, %v", k, ok)
 	}
 }
 

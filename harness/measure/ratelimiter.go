@@ -238,12 +238,9 @@ func (d *drive) waiting(last, end int64) {
 
 // Limits for warnings about an open loop, as shares.
 const (
-	leastServed = 0.95 // of the offered rate; below it the lock does not keep up
-	mostLate    = 0.01 // of the arrivals; above it workers were too few
-	mostLag     = 0.5  // of the 99th percentile of the waits; above it the loop dominates
+	mostLate = 0.01 // of the arrivals; above it workers were too few
+	mostLag  = 0.5  // of the 99th percentile of the waits; above it the loop dominates
 )
-
-const fewWaiting = 10
 
 func loadDoubts(r *result.Result) (ws []machine.Warning) {
 	o := r.Open
@@ -253,7 +250,7 @@ func loadDoubts(r *result.Result) (ws []machine.Warning) {
 	switch {
 	case o.Offered == 0 || r.Elapsed <= 0:
 		return nil
-	case achieved < leastServed*offered && o.Backlog > fewWaiting && o.Dropped == 0:
+	case result.Behind(r) && o.Dropped == 0:
 		ws = append(ws, machine.Warning{
 			Kind: "overload",
 			Text: numfmt.Plain(fmt.Sprintf("the lock was asked for %s and granted %s; %d acquisitions were waiting at the end, and %s: waits grow with the window",

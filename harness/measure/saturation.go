@@ -238,7 +238,7 @@ func trialOf(r *result.Result) (t result.Trial, ok bool) {
 		return t, false
 	}
 	t.Granted, _ = result.Goodput.Of(r)
-	if t.Granted < result.LeastGoodput && o.Backlog+o.Dropped > fewWaiting {
+	if result.Behind(r) {
 		t.Over = result.LimitGranted
 	}
 	t.P99, t.Waits = max(1, result.Floor(r), r.Wait.Quantile(0.99)), r.Wait.Count()

@@ -129,6 +129,13 @@ var Goodput = loaded("goodput", "goodput-%", "rate granted by the deadline, if t
 		return 100 * granted / offered, ok && known && offered > 0
 	})
 
+// Behind reports whether an open loop granted under [LeastGoodput] percent, and left more
+// arrivals than chance leaves at the end of a window of few.
+func Behind(r *Result) bool {
+	granted, ok := Goodput.Of(r)
+	return ok && granted < LeastGoodput && r.Open.Backlog+r.Open.Dropped > fewWaiting
+}
+
 // Dropped is the share of the arrivals of an open loop that did not have the lock by the
 // deadline of the workload, in percent.
 //
@@ -160,6 +167,8 @@ var Late = loaded("late", "late-%", "share of the arrivals of an open loop that 
 const (
 	LeastGoodput = 95 // granted percent of the load
 	MostSlowdown = 10 // p99 of the waits relative to an unloaded lock
+
+	fewWaiting = 10 // arrivals at the end of a window that do not show that a lock falls behind
 )
 
 func ofArrivals(r *Result, n uint64) (float64, bool) {
