@@ -99,7 +99,7 @@ func (c *waitCell) block(pinned *pinnedThreads) (ns float64) {
 		c.waitWay.handOver(&line.w, uint64(thread), turns)
 		if thread == 0 {
 			took := time.Since(start)
-			ns = float64(took) / float64(turns)
+			ns = float64(took) / float64(turns-2) // no handover leads to turn 0, and the last is not timed
 			if took < waitBlock/2 {
 				c.turns = min(2*c.turns, waitTurns)
 			} else if took > 2*waitBlock {

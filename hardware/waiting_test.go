@@ -3,6 +3,7 @@ package hardware
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"os/exec"
 	"regexp"
@@ -10,8 +11,10 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"locklab/atomics"
 	"locklab/internal/machine"
 	"locklab/internal/qemu"
 )
@@ -164,6 +167,27 @@ func TestWaitingAnswer(t *testing.T) {
 		}
 		requireTables(t, f.Tables...)
 	}
+}
+
+// TestBlockCountsItsHandovers: by a clock that only waits advance, a handover takes as long as its wait.
+func TestBlockCountsItsHandovers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pinned, err := newPinnedThreads(unbound, unbound)
+		requireNoError(t, err)
+		defer pinned.close()
+		c := &waitCell{turns: 8, waitWay: waitWay{wait: func(p *atomics.Uint64, v, _ uint64) uint64 {
+			for p.Load() == v {
+				time.Sleep(time.Microsecond)
+			}
+			if v+1 != 0 { // not turn 0
+				time.Sleep(time.Millisecond)
+			}
+			return p.Load()
+		}}}
+		if ns := c.block(pinned); math.Abs(ns/1e6-1) > 0.01 {
+			t.Errorf("a handover of 1 ms takes %v ns", ns)
+		}
+	})
 }
 
 // TestWaitingNeighbour measures a neighbour on two CPUs of any kind.
