@@ -111,7 +111,8 @@ type RenewalFailedInfo struct {
 	Left time.Duration
 }
 
-// ReleasedInfo is an Unlock of a lease. Held is the time since Lock returned it.
+// ReleasedInfo is an Unlock of a lease. Held is the time from the return of Lock until the
+// release was confirmed, with its request: until then the others have to wait.
 type ReleasedInfo struct {
 	Name  string
 	Token uint64

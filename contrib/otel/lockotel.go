@@ -60,7 +60,7 @@ func Metrics(o Options) (*lock.Trace, error) {
 	ctx, provider := context.Background(), cmp.Or(o.MeterProvider, otel.GetMeterProvider())
 	from, seconds := provider.Meter("locklab/contrib/otel"), metric.WithUnit("s")
 	acquire, errs[0] = from.Float64Histogram("lock.acquire.duration", seconds, metric.WithDescription("Time from Lock or TryLock to its return."))
-	hold, errs[1] = from.Float64Histogram("lock.hold.duration", seconds, metric.WithDescription("Time from the return of Lock to Unlock, of leases that were released."))
+	hold, errs[1] = from.Float64Histogram("lock.hold.duration", seconds, metric.WithDescription("Time from the return of Lock until the release was confirmed, of leases that were released."))
 	waits, errs[2] = from.Int64Counter("lock.waits", metric.WithUnit("{wait}"), metric.WithDescription("Locks that had to wait for another holder."))
 	renewals, errs[3] = from.Int64Counter("lock.renewal.failures", metric.WithUnit("{renewal}"), metric.WithDescription("Renewals of a lease that were tried and failed."))
 	lost, errs[4] = from.Int64Counter("lock.lost", metric.WithUnit("{lease}"), metric.WithDescription("Leases that ended without Unlock."))

@@ -64,7 +64,7 @@ func Metrics(o Options) (*lock.Trace, error) {
 		return register(to, &failed, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"system", "lock"}))
 	}
 	acquire := histogram("lock_acquire_duration_seconds", "Time from Lock or TryLock to its return.", "outcome")
-	hold := histogram("lock_hold_duration_seconds", "Time from the return of Lock to Unlock, of leases that were released.")
+	hold := histogram("lock_hold_duration_seconds", "Time from the return of Lock until the release was confirmed, of leases that were released.")
 	waits := counter("lock_waits_total", "Locks that had to wait for another holder.")
 	renewals := counter("lock_renewal_failures_total", "Renewals of a lease that were tried and failed.")
 	lost := counter("lock_lost_total", "Leases that ended without Unlock.")
