@@ -72,7 +72,8 @@ type Figure struct {
 	Lo     float64 `json:"lo,omitempty"` // interval of 95 %; 0 if unknown
 	Hi     float64 `json:"hi,omitempty"`
 	N      int64   `json:"n"`
-	AtMost bool    `json:"at_most"` // Value is an upper bound
+	AtMost bool    `json:"at_most"`         // Value is an upper bound
+	Rough  bool    `json:"rough,omitempty"` // less than ten samples lie beyond Value
 }
 
 // A Ratio is the rate of a lock divided by the rate of the baseline in the same rounds.
@@ -282,8 +283,12 @@ func waited(h result.Histogram, v, floor float64, known bool) *Figure {
 	return &Figure{Value: max(v, floor), N: h.Count(), AtMost: v < floor}
 }
 
-// moment returns p99 of the wait at a random moment; nil if h does not resolve it.
+// moment returns p99 of the wait at a random moment; nil if h has too few samples.
 func moment(h result.Histogram, floor float64) *Figure {
 	_, ok := result.Quantile(h, 0.99)
-	return waited(h, h.TimeQuantile(0.99), floor, ok)
+	f := waited(h, h.TimeQuantile(0.99), floor, ok)
+	if f != nil {
+		f.Rough = !h.ResolvesTime(0.99)
+	}
+	return f
 }

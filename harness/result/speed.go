@@ -121,6 +121,17 @@ func Resolved(n int64) float64 {
 	return 1 - float64(beyond)/float64(n)
 }
 
+// ResolvesTime reports whether ten observations or more lie beyond quantile q over time: the ten
+// greatest together are at most the share 1-q of the sum.
+func (h Histogram) ResolvesTime(q float64) bool {
+	var greatest, n int64
+	for i := len(h) - 1; i >= 0 && n < beyond; i-- {
+		some := min(h[i].N, beyond-n)
+		greatest, n = greatest+some*h[i].Value, n+some
+	}
+	return n == beyond && float64(greatest) <= (1-q)*h.Mean()*float64(h.Count())
+}
+
 // Needed returns the number of observations that resolve quantile q.
 func Needed(q float64) int64 { return int64(math.Ceil(beyond / (1 - q))) }
 

@@ -231,6 +231,8 @@ func figureText(f *judge.Figure, format func(float64) string) string {
 		return notAvailable
 	case f.AtMost:
 		return "≤ " + numfmt.Plain(format(f.Value))
+	case f.Rough:
+		return "~" + numfmt.Plain(format(f.Value))
 	}
 	return numfmt.Plain(format(f.Value))
 }

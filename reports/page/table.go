@@ -147,6 +147,9 @@ func tableNotes(t judge.Table, missing []string) (notes []string) {
 		slices.Sort(missing)
 		notes = append(notes, notAvailable+": "+strings.Join(slices.Compact(missing), "; ")+".")
 	}
+	if slices.ContainsFunc(t.Rows, func(r judge.Entry) bool { return r.Moment != nil && r.Moment.Rough }) {
+		notes = append(notes, "~ depends on few waits: the ten longest are more than 1 % of all waiting.")
+	}
 	if text := modeNote(t); text != "" {
 		notes = append(notes, text)
 	}
