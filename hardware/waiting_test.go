@@ -179,9 +179,7 @@ func TestBlockCountsItsHandovers(t *testing.T) {
 			for p.Load() == v {
 				time.Sleep(time.Microsecond)
 			}
-			if v+1 != 0 { // not turn 0
-				time.Sleep(time.Millisecond)
-			}
+			time.Sleep(min(time.Millisecond, time.Duration(v+1)*time.Millisecond)) // none before turn 0
 			return p.Load()
 		}}}
 		if ns := c.block(pinned); math.Abs(ns/1e6-1) > 0.01 {

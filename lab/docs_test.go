@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"locklab/harness"
-	"locklab/internal/backend"
 )
 
 // A rule is the treatment of matching commands in the documents; the first match counts.
@@ -172,9 +171,7 @@ func TestCommands(t *testing.T) {
 				skipIfShort(t)
 			}
 			for _, kind := range r.needs {
-				if err := backend.Available(kind); err != nil && !backend.Required(kind) {
-					t.Skipf("%s: %v", kind, err)
-				}
+				needServers(t, kind)
 			}
 			if r.check != nil {
 				if err := r.check(t.TempDir(), command); err != nil {

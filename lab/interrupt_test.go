@@ -63,10 +63,9 @@ func TestInterruptedLoad(t *testing.T) {
 		cmd := locklab(t, command, dir, dir)
 		startCommand(t, cmd)
 		var pipe *os.File // without a text
-		waitUntil(t, "reader of the manifest", func() (read bool) {
-			var err error
-			pipe, err = os.OpenFile(manifest, os.O_WRONLY|syscall.O_NONBLOCK, 0)
-			return err == nil
+		waitUntil(t, "reader of the manifest", func() bool {
+			pipe, _ = os.OpenFile(manifest, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+			return pipe != nil
 		})
 		late := time.AfterFunc(mostTime, func() { pipe.Close() }) // the load ends
 		if status := endBy(t, cmd, os.Interrupt); status != exitInterrupted {

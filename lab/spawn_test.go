@@ -12,14 +12,11 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
-	"locklab/internal/backend"
 )
 
 func startSpawning(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	if _, err := exec.LookPath("redis-server"); err != nil && !backend.Required(harness.KindRedis) {
-		t.Skip(err)
-	}
+	needOwn(t, harness.KindRedis)
 	cmd := locklab(t, append([]string{"run", "--spawn", "--ranks", "3", "--locks", "redis-token,redsync", "--workers", "4", "--duration", "50ms", "--out", "run"}, args...)...)
 	cmd.Env = append(cmd.Env, "LOCKLAB_REDIS=")
 	return cmd

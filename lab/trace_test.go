@@ -18,13 +18,7 @@ import (
 
 func needServers(t *testing.T, kind string) {
 	t.Helper()
-	err := backend.Available(kind)
-	if err != nil && backend.Required(kind) {
-		t.Fatalf("required: %v", err)
-	}
-	if err != nil {
-		t.Skip(err)
-	}
+	locktest.RequireServers(t, kind, backend.Available(kind))
 }
 
 func traceJSON(t *testing.T, args ...string) trace.Trace {
