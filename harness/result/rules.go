@@ -150,7 +150,7 @@ func (g *group) slices() []uint32 {
 			count = have
 		}
 	}
-	if count*len(g.parts)*len(g.parts[0].Workers) > maxNumbers { // no rank has more workers than the first
+	if count*len(g.parts)*len(g.parts[0].Workers) > MaxNumbers { // no rank has more workers than the first
 		return nil
 	}
 	var out []uint32
