@@ -35,8 +35,8 @@
 // spin loop does not produce endless schedules, and if all workers wait the schedule is a
 // deadlock. A wait that ends without a change, such as a bounded number of polls before a
 // sleep, is explored both ways: the worker also continues until it does something else. A wait
-// of more than 1000 operations counts as infinite. Workers that wait by writing must not run
-// forever ahead of the workers they wait for, see section.go.
+// of more than 1000 operations counts as infinite while the words have the same values. Workers
+// that wait by writing must not run forever ahead of the workers they wait for, see section.go.
 //
 // # Known states
 //
