@@ -54,6 +54,8 @@
 //     riscv64, ppc64le.
 //   - More preemptions, workers or acquisitions than requested.
 //   - Plain memory: it is read and written at once.
+//   - A number of polls that changes only what a waiter does after its wait. A waiter polls once
+//     for each change, or until it does something else.
 //   - Locks that block in channels, sync.Mutex or system calls: use atomics.Parker, whose own
 //     code is then explored too.
 //   - Time and the quality of service order. It checks the order of arrival if a lock claims
