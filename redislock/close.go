@@ -105,7 +105,7 @@ func (c *Client) revokeAll() bool {
 		cause := fmt.Errorf("%w: %w", ErrLost, ErrClosed)
 		if !c.task(func() {
 			err := l.revoke(cause)
-			if l.joint == nil || !l.joint.spread() {
+			if !errors.Is(err, ErrClosed) && (l.joint == nil || !l.joint.spread()) {
 				err = nil // later records a debt for it
 			}
 			c.pay(d, err)

@@ -128,31 +128,34 @@ func TestShutdownDuringGrant(t *testing.T) {
 }
 
 func TestShutdownUnanswered(t *testing.T) {
-	r := startSingle(t)
-	c, held := r.client(t), make(map[string]*redislock.Lease)
-	for kind, make := range kinds {
-		for _, name := range []string{kind + newName(), kind + newName() + "unlocking"} {
-			held[name] = lockNow(t, make(c, name, redislock.Options{}))
+	t.Parallel()
+	for _, wait := range []time.Duration{0, 200 * time.Millisecond} {
+		r := startAll(t, deployments[0])[0]
+		c, held := r.client(t), make(map[string]*redislock.Lease)
+		for kind, make := range kinds {
+			for _, name := range []string{kind + newName(), kind + newName() + "unlocking"} {
+				held[name] = lockNow(t, make(c, name, redislock.Options{}))
+			}
 		}
-	}
-	requireNoError(t, r.Stop())
-	for name, l := range held {
-		if strings.HasSuffix(name, "unlocking") {
-			go l.Unlock(t.Context())
-			requireDone(t, l)
+		requireNoError(t, r.Stop())
+		for name, l := range held {
+			if strings.HasSuffix(name, "unlocking") {
+				go l.Unlock(t.Context())
+				requireDone(t, l)
+			}
 		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-	defer cancel()
-	err := c.Shutdown(ctx)
-	for name, l := range held {
-		if err == nil || !strings.Contains(err.Error(), name+" was not given back") {
-			t.Errorf("Shutdown = %v, want one that names %s", err, name)
+		ctx, cancel := context.WithTimeout(t.Context(), wait)
+		defer cancel()
+		err := c.Shutdown(ctx)
+		for name, l := range held {
+			if err == nil || !strings.Contains(err.Error(), name+" was not given back") {
+				t.Errorf("Shutdown = %v, want one that names %s", err, name)
+			}
+			requireOver(t, "after Shutdown", l)
 		}
-		requireOver(t, "after Shutdown", l)
-	}
-	if _, err := c.Mutex(newName(), redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
-		t.Errorf("Lock = %v, want ErrClosed", err)
+		if _, err := c.Mutex(newName(), redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
+			t.Errorf("Lock = %v, want ErrClosed", err)
+		}
 	}
 }
 

@@ -140,8 +140,9 @@ func holdersDeleted(t *testing.T, at harness.Endpoint) {
 	if token, err := redislock.Repeat(t.Context(), first); token != 0 || err != nil {
 		t.Errorf("the request again: token %d, %v", token, err)
 	}
-	if n := c.client.ZCard(t.Context(), key).Val(); n != 1 {
-		t.Errorf("%d writers hold the lock", n)
+	n, tokens := c.client.ZCard(t.Context(), key).Val(), c.client.HLen(t.Context(), redislock.Companion(key, "tokens")).Val()
+	if n != 1 || tokens != 1 {
+		t.Errorf("%d writers hold the lock, with %d tokens", n, tokens)
 	}
 	unlockLease(t, second)
 	requireLost(t, first)

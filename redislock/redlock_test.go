@@ -236,7 +236,7 @@ func redlockRenewalFails(t *testing.T, s *trio) {
 	links[0].stall.Store(true)
 	links[1].stall.Store(true)
 	waitUntil(t, "the third is renewed", func() bool { return time.Since(asked) > lease*2/3 })
-	if until := deadlineOf(l); until.After(granted.Add(lease)) {
+	if until, _ := l.Deadline(); until.After(granted.Add(lease)) {
 		t.Errorf("the deadline is %v after the grant, with a lease of %v of which most was not renewed", until.Sub(granted), lease)
 	}
 	requireDone(t, l)
@@ -247,11 +247,6 @@ func redlockRenewalFails(t *testing.T, s *trio) {
 	links[1].stall.Store(false)
 	requireLost(t, l)
 	s.free(t, 0, 1, 2)
-}
-
-func deadlineOf(l *redislock.Lease) time.Time {
-	until, _ := l.Deadline()
-	return until
 }
 
 // blackHole returns the address of a server that never answers, and its number of connections.

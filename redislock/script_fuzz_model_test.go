@@ -102,13 +102,18 @@ func (m *queueModel) serve(self string) bool {
 	return len(m.given) > 0
 }
 
-func (m *queueModel) reap() { clear(m.lapsed) }
+func (m *queueModel) reap() {
+	clear(m.lapsed)
+	if len(m.holders) == 0 {
+		clear(m.freed)
+	}
+}
 
 func (m *queueModel) seize(w string) int {
 	for w := range m.lapsed {
 		m.freed[w] = true
 	}
-	m.reap()
+	clear(m.lapsed)
 	if !m.holds(w) && !m.fits(w) {
 		return 0
 	}
@@ -195,11 +200,10 @@ func (m *queueModel) keep(op, w string) int {
 // sweep models the scripts that belong to no waiter.
 func (m *queueModel) sweep(op string) int {
 	held := len(m.holders)+len(m.lapsed) > 0
-	m.reap()
 	if op == "force" {
 		clear(m.holders)
-		clear(m.freed)
 	}
+	m.reap()
 	m.tells = op == "pass"
 	others := m.serve("")
 	switch {

@@ -243,9 +243,7 @@ func (q *queueFuzz) checkHolders() map[string]uint64 {
 func (q *queueFuzz) checkTokens() {
 	got := slices.Sorted(slices.Values(q.rdb.client.HKeys(q.ctx, q.keys[4]).Val()))
 	want := slices.Sorted(maps.Keys(q.holders))
-	for _, more := range []map[string]bool{q.lapsed, q.freed} {
-		want = slices.AppendSeq(want, maps.Keys(more))
-	}
+	want = slices.AppendSeq(slices.AppendSeq(want, maps.Keys(q.lapsed)), maps.Keys(q.freed))
 	want = slices.DeleteFunc(want, func(w string) bool { return boxOf(w) == "C" }) // these have none
 	slices.Sort(want)
 	if !slices.Equal(got, want) {

@@ -159,8 +159,13 @@ func (l *Lease) Err() error {
 	return context.Cause(l.owned)
 }
 
-// expire ends l if its time is over: after a suspend the timer is late.
+// expire ends l if its time is over, because after a suspend the timer is late, or a part has ended.
 func (l *Lease) expire() {
+	for _, part := range l.parts {
+		if err := part.Err(); err != nil {
+			l.end(err)
+		}
+	}
 	switch now := l.q.c.clock.Now(); {
 	case l.limit.Over(now):
 		l.end(l.limit.Err(ErrLost))

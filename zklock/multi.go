@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"locklab/lock"
 )
 
 // MultiOptions configures a Multi. The zero value is usable.
@@ -137,19 +139,13 @@ func takeOnce(ctx context.Context, try bool, line []*ticket) (ls []*Lease, lost 
 func join(parts []*Lease) *Lease {
 	all := &Lease{q: parts[0].q, token: parts[0].token, parts: parts}
 	all.life = newLife(context.Background())
-	var stops []func() bool
 	for _, part := range parts {
-		stops = append(stops, context.AfterFunc(part.alive, func() { all.end(part.Err()) }))
+		context.AfterFunc(part.alive, func() { all.Err() })
 	}
-	all.free = func() (bool, error) {
-		for _, stop := range stops {
-			stop()
-		}
-		var errs []error
+	all.free = func() (held bool, err error) {
 		for _, part := range slices.Backward(parts) {
-			errs = append(errs, part.release())
+			err = lock.Join(err, part.release())
 		}
-		err := errors.Join(errs...)
 		return err == nil, err
 	}
 	return all

@@ -67,7 +67,8 @@ func multiBesideSingle(t *testing.T, at harness.Endpoint) {
 
 func multiPartial(t *testing.T, at harness.Endpoint) {
 	see, path := dialRaw(t, at), newPath()
-	m := dialServer(t, at, zklock.ClientOptions{}).Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
+	c := dialServer(t, at, zklock.ClientOptions{})
+	m := c.Multi([]string{path + "/a", path + "/b", path + "/c"}, zklock.MultiOptions{})
 	last := lockNow(t, newMutex(t, at, path+"/c"))
 	expectError(t, lockError(t.Context(), m.TryLock), zklock.ErrNotAcquired)
 	expectExcluded(t, "the multi", m.Lock)
@@ -75,7 +76,9 @@ func multiPartial(t *testing.T, at harness.Endpoint) {
 		awaitQueue(t, see, path+name, n)
 	}
 	unlockLease(t, last)
-	unlockLease(t, acquireLock(t, m.TryLock))
+	l := acquireLock(t, m.TryLock)
+	zklock.Expire(c)
+	expectError(t, l.Err(), zklock.ErrSessionExpired) // at once
 }
 
 // multiLosesWhileWaiting: a mutex lost while another is awaited is taken again.
@@ -92,9 +95,8 @@ func multiLosesWhileWaiting(t *testing.T, at harness.Endpoint) {
 		return len(now) == 1 && now[0] != before[0]
 	})
 	handOver(t, second, all)
-	for _, name := range []string{"/a", "/b"} {
-		awaitQueue(t, see, path+name, 0)
-	}
+	awaitQueue(t, see, path+"/a", 0)
+	awaitQueue(t, see, path+"/b", 0)
 }
 
 func TestSemaphore(t *testing.T) {

@@ -49,10 +49,14 @@ local function dismiss(waiter)
   return redis.call('ZREM', KEYS[1], waiter) == 1
 end
 
--- Dismisses the holders whose time has run out.
+-- Dismisses the holders whose time has run out. If the key of the holders expired with them,
+-- only their tokens are left.
 local function reap()
-  for _, waiter in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', now))) do
+  for _, waiter in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp)) do
     dismiss(waiter)
+  end
+  if redis.call('EXISTS', KEYS[1]) == 0 and redis.call('EXISTS', KEYS[5]) == 1 then
+    redis.call('DEL', KEYS[5])
   end
 end
 
