@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")"
 bin=$(mktemp -d)
 trap 'rm -rf "$bin"' EXIT
-for tool in sh id uname sed grep date mktemp paste rm ls tail chmod timeout flock; do
+for tool in sh id uname sed grep mktemp paste rm ls tail chmod timeout flock; do
 	ln -s "$(command -v $tool)" "$bin/$tool"
 done
 cat >"$bin/apt-get" <<END
@@ -15,7 +15,14 @@ shift 3 # -q -o DPkg::Lock::Timeout=30
 echo "\$* (services \$services)" >>$bin/calls
 exit "\${APT_STATUS:-0}"
 END
-chmod +x "$bin/apt-get"
+# With LATE a minute passes after the first look at the clock.
+cat >"$bin/date" <<END
+#!/bin/sh
+[ -n "\${LATE:-}" ] || exec $(command -v date) "\$@"
+[ ! -e $bin/late ] || echo 60
+[ -e $bin/late ] || { echo 0 && : >$bin/late; }
+END
+chmod +x "$bin/apt-get" "$bin/date"
 
 failed=0
 policy() { ls -l /usr/sbin/policy-rc.d 2>/dev/null || echo none; }
@@ -54,9 +61,17 @@ if [ "$(id -u)" = 0 ]; then
 	check 'install' 0 'missing: redis qemu' "$update
 $get
 $unpack" -- sh ./deps redis qemu
+	check 'no time left' 0 'deps: missing: redis: to install' '' -- LATE=1 sh ./deps redis
 	check 'install fails' 0 'missing: redis qemu' "$update" -- APT_STATUS=100 sh ./deps redis qemu
 else
 	check 'not root' 0 'run: sudo apt-get install' '' -- sh ./deps redis qemu
 	echo 'skip install: only root may'
+fi
+mv "$bin/apt-get" "$bin/brew"
+check 'Homebrew' 0 'to install, run: brew install redis' '' -- LOCKLAB_NO_INSTALL=1 sh ./deps redis valgrind
+check 'not in Homebrew' 0 'missing: valgrind' '' -- sh ./deps valgrind
+if grep -q 'brew install' "$bin/output"; then
+	failed=1
+	echo 'FAIL not in Homebrew: it names an empty command'
 fi
 exit $failed

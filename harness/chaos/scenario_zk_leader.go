@@ -125,9 +125,8 @@ func (t *Try) elected(ctx context.Context, e *backend.Server, began int64) {
 	if _, err := e.Leader(ctx); err != nil {
 		return
 	}
-	took := float64(t.Now()-began) / 1e6
 	for _, s := range t.Subjects {
-		s.Figure("the servers had a leader after", "ms", took)
+		s.Figure("the servers had a leader after", "ms", float64(t.Now()-began)/1e6)
 	}
 }
 

@@ -122,18 +122,16 @@ func port(link func(from, to int, addr string) (string, error), from, to, at int
 // Leader returns the number of the leader of a ZooKeeper ensemble, and waits for one if need
 // be. A stopped or dead server does not answer, so it does not count. Of two leaders the later
 // election wins. A single server leads itself.
-func (s *Server) Leader(ctx context.Context) (int, error) {
+func (s *Server) Leader(ctx context.Context) (leader int, err error) {
 	if s.endpoint.Kind != harness.KindZooKeeper {
 		return 0, fmt.Errorf("%w: backend: %s servers elect no leader", harness.ErrUsage, s.endpoint.Kind)
 	}
-	limits := make([]time.Duration, len(s.endpoint.Addrs[0]))
-	leader := 0
-	err := retry(ctx, func() error {
-		i, found := newestLeader(ctx, s.endpoint.Addrs[0], limits)
-		if !found {
+	limits := slices.Repeat([]time.Duration{saysWithin}, len(s.endpoint.Addrs[0]))
+	err = retry(ctx, func() error {
+		var found bool
+		if leader, found = newestLeader(ctx, s.endpoint.Addrs[0], limits); !found {
 			return errors.New("no ZooKeeper server leads")
 		}
-		leader = i
 		return nil
 	})
 	if err != nil {
@@ -142,27 +140,30 @@ func (s *Server) Leader(ctx context.Context) (int, error) {
 	return leader, err
 }
 
-// Time limits for the first answer of a server, and for one that was silent before.
+// Time limits for an answer of a server, and for one that gave none before. The second grows by
+// a tenth with each query without an answer: a busy server answers late.
 const (
 	saysWithin   = time.Second
 	silentWithin = 100 * time.Millisecond
 )
 
-// newestLeader asks all servers at once, each with its limit, and updates limits, first 0.
+// newestLeader asks all servers at once, each with its limit, and updates limits.
 func newestLeader(ctx context.Context, addrs []string, limits []time.Duration) (int, bool) {
 	epochs := make([]int64, len(addrs))
 	var all sync.WaitGroup
 	for i, addr := range addrs {
 		all.Go(func() {
-			ctx, cancel := context.WithTimeout(ctx, cmp.Or(limits[i], saysWithin))
+			ctx, cancel := context.WithTimeout(ctx, limits[i])
 			defer cancel()
 			text, err := FourLetters(ctx, harness.Endpoint{}, addr, "srvr")
-			epochs[i] = -1
-			limits[i] = saysWithin
-			if err == nil {
-				epochs[i] = leaderEpoch(text)
-			} else if ctx.Err() != nil || errors.Is(err, os.ErrDeadlineExceeded) {
+			epochs[i] = leaderEpoch(text)
+			switch {
+			case err == nil:
+				limits[i] = saysWithin
+			case limits[i] == saysWithin:
 				limits[i] = silentWithin
+			default:
+				limits[i] = min(limits[i]+limits[i]/10, saysWithin)
 			}
 		})
 	}

@@ -36,6 +36,7 @@ func (z *Conn) dialer(config *tls.Config) zk.Dialer {
 			err = fmt.Errorf("%s: %w", to.address, closes(err))
 		}
 		if err != nil {
+			z.hosts.hangs(to.address) // else it could be the only one that does not count as hung
 			z.refuse(err)
 			return nil, err
 		}

@@ -20,7 +20,7 @@ import (
 //
 // After a round the library waits for a second, although the ensemble may have elected another
 // leader long ago. So the first rounds end with shorter waits, in the dialer. In these rounds a
-// server with a late handshake is skipped if there is another.
+// server with a late handshake, or without a connection, is skipped if there is another.
 type hosts struct {
 	servers  []server
 	find     func(ctx context.Context, host string) ([]string, error)
@@ -36,7 +36,7 @@ type hosts struct {
 	last   string          // the address of the last session
 	rounds int             // without a session
 	pause  time.Duration   // before the next connection
-	hung   map[string]bool // addresses with a late handshake since the last session
+	hung   map[string]bool // addresses with a late handshake, or no connection, since the last session
 }
 
 // The waits of the first rounds; together they are as long as one of the library's.

@@ -202,6 +202,15 @@ func TestNames(t *testing.T) {
 	})
 }
 
+// TestUnreachable: a server without a connection counts as hung.
+func TestUnreachable(t *testing.T) {
+	z := &Conn{hosts: hostsOf(t, nil, "127.0.0.1:1"), dialing: t.Context()}
+	z.hosts.Next()
+	if _, err := z.dialer(nil)("", "", time.Second); err == nil || !z.hosts.hung["127.0.0.1:1"] {
+		t.Errorf("error is %v, and %v are hung", err, z.hosts.hung)
+	}
+}
+
 // TestShuffle: clients spread over the addresses of a name.
 func TestShuffle(t *testing.T) {
 	z := &zone{hosts: map[string][]string{"zk": {"10.0.0.1", "10.0.0.2", "10.0.0.3"}}}
