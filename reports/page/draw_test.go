@@ -110,9 +110,7 @@ func pictureOf(t result.Table) chart.Picture {
 // TestFormats: figures, names and sources have these forms in a report.
 func TestFormats(t *testing.T) {
 	quantity := func(v float64, unit string) string { return numfmt.Plain(chart.Quantity(unit)(v)) }
-	ratio := func(median, lo, hi float64) string {
-		return chart.GainText(&judge.Ratio{Median: median, Lo: lo, Hi: hi})
-	}
+	ratio := func(median, lo, hi float64) string { return chart.GainText(&judge.Ratio{Median: median, Lo: lo, Hi: hi}) }
 	source := func(ms []*result.Metric, fields []string, rounds ...int) string {
 		return chart.Source{Metrics: ms, Fields: fields, Rounds: rounds}.Sentence()
 	}
@@ -125,6 +123,7 @@ func TestFormats(t *testing.T) {
 
 		{ratio(1.524, 1.31, 1.8), "1.5x (1.3–1.8)"}, {ratio(1.021, 0.981, 1.06), "1.02x (0.98–1.06)"}, {ratio(0.138, 0.091, 0.17), "0.14x (0.09–0.17)"},
 		{ratio(0.0291, 0.017, 0.038), "0.029x (0.017–0.038)"}, {ratio(13.2, 11, 17.1), "13x (11–17)"},
+		{ratio(1.2, 1.04, 1.38), "1.20x (1.04–1.38)"}, {ratio(0.97, 0.9401, 0.9971), "0.970x (0.940–0.997)"}, {ratio(12, 1.3, 140), "12.0x (1.3–140.0)"},
 
 		{inlineText("a|b"), "a&#124;b"}, {inlineText(`\`), `\\`}, {inlineText("`"), "\\`"}, {inlineText("a\nb\tc\x00"), "a b c"},
 		{inlineText("12" + numfmt.Space + "µs"), "12" + numfmt.Space + "µs"}, {inlineText(""), ""},
