@@ -110,7 +110,9 @@ func pictureOf(t result.Table) chart.Picture {
 // TestFormats: figures, names and sources have these forms in a report.
 func TestFormats(t *testing.T) {
 	quantity := func(v float64, unit string) string { return numfmt.Plain(chart.Quantity(unit)(v)) }
-	ratio := func(median, lo, hi float64) string { return chart.GainText(&judge.Ratio{Median: median, Lo: lo, Hi: hi}) }
+	ratio := func(median, lo, hi float64) string {
+		return chart.GainText(&judge.Ratio{Median: median, Lo: lo, Hi: hi})
+	}
 	source := func(ms []*result.Metric, fields []string, rounds ...int) string {
 		return chart.Source{Metrics: ms, Fields: fields, Rounds: rounds}.Sentence()
 	}
