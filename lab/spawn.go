@@ -111,7 +111,6 @@ func (o *runOptions) spawnRanks(ctx context.Context, dir, job string, stderr io.
 			cmd.Args = append(cmd.Args, "--"+name+"="+value)
 		}
 		cmd.Stderr = stderr
-		cmd.WaitDelay = time.Second
 		p, err := child.Start(cmd)
 		if err != nil {
 			return nil, nil, fmt.Errorf("cannot start rank %d: %w", rank, err)

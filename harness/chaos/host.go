@@ -55,7 +55,6 @@ type Worker struct {
 func (t *Try) Host() *Host {
 	cmd := exec.Command(must(machine.Executable()))
 	cmd.Env = append(os.Environ(), workerEnv+"=1")
-	cmd.WaitDelay = time.Second
 	h := &Host{t: t, waiting: make(map[int]chan message), done: make(chan struct{}), said: &child.Output{Most: 64 << 10}}
 	cmd.Stderr = h.said
 	out := must(cmd.StdoutPipe())

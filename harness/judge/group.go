@@ -228,7 +228,7 @@ func blockRatio(a, b *result.Result, m *result.Metric) (ratio float64, ok bool) 
 		return 0, false
 	}
 	ratios := x.Ratios(y, of)
-	return stat.Median(ratios), len(ratios) > 0
+	return stat.MedianRatio(ratios), len(ratios) > 0
 }
 
 // blocks returns the number of blocks of c, in all rounds.

@@ -68,7 +68,7 @@ func TestBlocksAlternate(t *testing.T) {
 	}
 }
 
-func total[T int64 | uint64](xs []T) (sum T) {
+func total[T int64 | uint32 | uint64](xs []T) (sum T) {
 	for _, x := range xs {
 		sum += x
 	}

@@ -258,7 +258,6 @@ func (s *spec) program() (*exec.Cmd, error) {
 	}
 	cmd := exec.Command(exe)
 	cmd.Env = append(os.Environ(), childEnv+"=1")
-	cmd.WaitDelay = time.Second // for a process that left its group and holds the output open
 	return cmd, nil
 }
 

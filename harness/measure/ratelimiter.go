@@ -1,7 +1,9 @@
 package measure
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"time"
 
 	"locklab/atomics"
@@ -30,7 +32,6 @@ type arrivalLog struct {
 	late, dropped uint64  // of the arrivals that count
 	gone          []int64 // times of drops shortly before the window was to end, or later
 	passed        int64   // number of earlier drops
-	left          []int64 // intended starts of taken samples that had not begun at the end of the drive
 	lag           result.Recorder
 
 	latest, index int64 // greatest delay of an arrival, in ns, and its index
@@ -59,10 +60,7 @@ func (p *rateLimiter) run(serve func(at int64, timed bool) (got, left int64, err
 		}
 		now, waited, ok := p.await(at)
 		if !ok {
-			if timed && p.counts(at) {
-				p.left = append(p.left, at)
-			}
-			break
+			break // it is due after the window
 		}
 		p.begun(i, at, now-at, waited)
 		if p.missed(at, now) {
@@ -214,24 +212,10 @@ func (d *drive) settle() *result.OpenLoop {
 // waiting adds the waits before arrival last that had not begun, up to the window's end.
 func (d *drive) waiting(last, end int64) {
 	l := d.load
-	wait, gaps := &d.tallies[0].wait, newSampler(d, -1)
-	waits := func(at int64) {
-		waited := end - at
-		if l.deadline > 0 {
-			waited = min(waited, l.deadline)
-		}
-		wait.Record(waited)
-	}
+	longest, gaps := cmp.Or(l.deadline, math.MaxInt64), newSampler(d, -1)
 	for i := l.taken() + int64(gaps.gap()) - 1; i < last; i += int64(gaps.gap()) {
 		if at := l.at(i); at >= l.from {
-			waits(at)
-		}
-	}
-	for _, p := range d.load.limiters {
-		for _, at := range p.left {
-			if at < end {
-				waits(at)
-			}
+			d.tallies[0].wait.Record(min(end-at, longest))
 		}
 	}
 }

@@ -153,7 +153,7 @@ func addSlices(r *result.Result, workers []*slicer) {
 	if len(workers) == 0 || workers[0].counts == nil {
 		return
 	}
-	for i := range workers[0].counts {
+	for i := range min(len(workers[0].counts), result.MaxNumbers/len(workers)) {
 		for _, s := range workers {
 			r.Slices = append(r.Slices, s.counts[i])
 		}

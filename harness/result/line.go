@@ -221,8 +221,8 @@ func encodeHistogram(h Histogram) (string, error) {
 	return string(text), nil
 }
 
-// maxNumbers limits the unpacked size of a part of a line.
-const maxNumbers = 1 << 20
+// MaxNumbers limits the owners, and the counts of slices, in a line.
+const MaxNumbers = 1 << 20
 
 func encodeNumbers[N uint16 | uint32](name string, numbers []N) (string, error) {
 	if len(numbers) == 0 {

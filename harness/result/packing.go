@@ -59,7 +59,7 @@ func numbers[N uint16 | uint32](u *unpacker, name, text string) ([]N, error) {
 	if text == "" {
 		return nil, nil
 	}
-	if err := u.deflated(text, 5*maxNumbers); err != nil {
+	if err := u.deflated(text, 5*MaxNumbers); err != nil {
 		return nil, bad(err)
 	}
 	raw := u.raw.Bytes()
@@ -67,10 +67,10 @@ func numbers[N uint16 | uint32](u *unpacker, name, text string) ([]N, error) {
 	for _, b := range raw {
 		n += int(1 - b>>7)
 	}
-	out := make([]N, 0, min(n, maxNumbers))
+	out := make([]N, 0, min(n, MaxNumbers))
 	for len(raw) > 0 {
 		v, n := binary.Uvarint(raw)
-		if n <= 0 || v > uint64(^N(0)) || len(out) == maxNumbers {
+		if n <= 0 || v > uint64(^N(0)) || len(out) == MaxNumbers {
 			return nil, bad(fmt.Errorf("damaged after %d entries", len(out)))
 		}
 		out, raw = append(out, N(v)), raw[n:]

@@ -76,7 +76,7 @@ type Result struct {
 	// Slices[s*len(Workers)+i] is the number of acquisitions that worker i finished in slice
 	// s, which lasts SliceLength; a shorter rest is left out. A worker counts what it
 	// finished since its previous stop check in the slice of the check. Slices is empty with
-	// fewer than two workers and in a window shorter than a slice.
+	// fewer than two workers and in a window shorter than a slice, and ends at [MaxNumbers].
 	Slices []uint32 `json:"-"`
 
 	// Unserved is the longest time of the window without a finished acquisition of a

@@ -150,9 +150,7 @@ func (g *group) slices() []uint32 {
 			count = have
 		}
 	}
-	if count*len(g.parts)*len(g.parts[0].Workers) > maxNumbers { // no rank has more workers than the first
-		return nil
-	}
+	count = min(count, MaxNumbers/(len(g.parts)*len(g.parts[0].Workers))) // no rank has more workers than the first
 	var out []uint32
 	for s := range count {
 		for i, p := range g.parts {

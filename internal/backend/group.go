@@ -32,7 +32,6 @@ func (s *Server) spawn(one *instance) error {
 	}
 	out := &child.Output{Most: 64 << 10, End: true}
 	cmd := &exec.Cmd{Path: one.cmd.Path, Args: one.cmd.Args, Env: one.cmd.Env, Err: one.cmd.Err, Dir: one.dir, Stdout: out, Stderr: out}
-	cmd.WaitDelay = time.Second // for a child of a dead server that holds the output open
 	p, err := child.Start(cmd)
 	if err == nil {
 		one.proc = &process{p, out}

@@ -81,16 +81,3 @@ func TestClocks(t *testing.T) {
 		t.Errorf("the system's clock counted %v in a millisecond", took)
 	}
 }
-
-func BenchmarkNow(b *testing.B) {
-	c := New(nil)
-	for b.Loop() {
-		c.Now()
-	}
-}
-
-func BenchmarkGoNow(b *testing.B) {
-	for b.Loop() {
-		time.Now()
-	}
-}

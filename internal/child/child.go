@@ -1,6 +1,7 @@
 package child
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"os/exec"
@@ -8,6 +9,7 @@ import (
 	"runtime/pprof"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // A Process is a started child.
@@ -20,9 +22,10 @@ type Process struct {
 
 // Start starts cmd and sets its SysProcAttr. The caller sets up input and output. A pipe
 // of cmd.StdoutPipe is closed as soon as the child is gone, and loses unread data; a
-// Writer gets everything before Done.
+// Writer gets everything before Done. If the child's own children hold the output, Done comes
+// cmd.WaitDelay after the end of the child, by default a second.
 func Start(cmd *exec.Cmd) (*Process, error) {
-	cmd.SysProcAttr = attributes()
+	cmd.SysProcAttr, cmd.WaitDelay = attributes(), cmp.Or(cmd.WaitDelay, time.Second)
 	if err := onSpawnThread(cmd.Start); err != nil {
 		return nil, err
 	}
@@ -62,8 +65,8 @@ func (p *Process) Signal(s os.Signal) error {
 	select {
 	case <-p.done:
 		return os.ErrProcessDone
-	default:
-		killGroup(p.proc)
+	default: // if the child is gone, its children may still hold the output
+		_ = syscall.Kill(-p.pid, syscall.SIGKILL)
 		return nil
 	}
 }
@@ -86,11 +89,5 @@ func spawnLoop(work <-chan func()) {
 	runtime.LockOSThread()
 	for f := range work {
 		f()
-	}
-}
-
-func killGroup(p *os.Process) {
-	if p.Signal(syscall.Signal(0)) == nil {
-		_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -14,40 +15,43 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// TestKill ends a child that is stopped, and the child of one that is gone.
 func TestKill(t *testing.T) {
-	cmd := exec.Command("sh", "-c", "sleep 600 & echo $!; wait")
-	out, in, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
+	for _, then := range []string{"wait", "exit"} {
+		cmd := exec.Command("sh", "-c", "sleep 600 & echo $!; "+then)
+		out, in, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		cmd.Stdout, cmd.Stderr, cmd.WaitDelay = in, new(Output), time.Minute
+		c, err := Start(cmd)
+		in.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Kill()
+		if n, err := out.Read(make([]byte, 16)); n == 0 || err != nil {
+			t.Fatalf("the child says nothing: %v", err)
+		}
+		for then == "exit" && c.proc.Signal(unix.SIGCONT) == nil {
+			runtime.Gosched()
+		}
+		_ = c.Signal(unix.SIGSTOP)
+		select {
+		case <-c.Done():
+			t.Fatal("Done is closed while the output is held")
+		default:
+		}
+		c.Kill()
+		if killed := c.Err() != nil; killed != (then == "wait") {
+			t.Errorf("the child that should %s ended with %v", then, c.Err())
+		}
+		out.SetReadDeadline(time.Now().Add(10 * time.Second))
+		if _, err := io.ReadAll(out); err != nil { // ends when no process can write any more
+			t.Errorf("a child of the child lives on: %v", err)
+		}
 	}
-	defer out.Close()
-	cmd.Stdout = in
-	c, err := Start(cmd)
-	in.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Kill()
-	if n, err := out.Read(make([]byte, 16)); n == 0 || err != nil {
-		t.Fatalf("the child says nothing: %v", err)
-	}
-	if err := unix.Kill(c.PID(), unix.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	select {
-	case <-c.Done():
-		t.Fatal("Done is closed while the child lives")
-	default:
-	}
-	c.Kill()
-	if c.Err() == nil {
-		t.Error("a child that was killed ended well")
-	}
-	out.SetReadDeadline(time.Now().Add(10 * time.Second))
-	if _, err := io.ReadAll(out); err != nil { // ends when no process can write any more
-		t.Errorf("a child of the child lives on: %v", err)
-	}
-	c.Kill()
 }
 
 func TestCannotStart(t *testing.T) {

@@ -35,8 +35,8 @@
 // spin loop does not produce endless schedules, and if all workers wait the schedule is a
 // deadlock. A wait that ends without a change, such as a bounded number of polls before a
 // sleep, is explored both ways: the worker also continues until it does something else. A wait
-// of more than 1000 operations counts as infinite. Workers that wait by writing must not run
-// forever ahead of the workers they wait for, see section.go.
+// of more than 1000 operations counts as infinite while the words have the same values. Workers
+// that wait by writing must not run forever ahead of the workers they wait for, see section.go.
 //
 // # Known states
 //
@@ -54,6 +54,8 @@
 //     riscv64, ppc64le.
 //   - More preemptions, workers or acquisitions than requested.
 //   - Plain memory: it is read and written at once.
+//   - A number of polls that changes only what a waiter does after its wait. A waiter polls once
+//     for each change, or until it does something else.
 //   - Locks that block in channels, sync.Mutex or system calls: use atomics.Parker, whose own
 //     code is then explored too.
 //   - Time and the quality of service order. It checks the order of arrival if a lock claims

@@ -83,7 +83,7 @@ type explorer struct {
 	limits     Limits
 	todo       [][]item          // by preemptions and reorderings, together
 	seen       map[uint64]budget // states; nil forgets them
-	idle       map[uint64]bool   // wait loops that never end
+	idle       map[uint64]bool   // wait loops that never end, see place
 	coroutines []*coroutine      // for the workers of all schedules
 	report     Report
 }

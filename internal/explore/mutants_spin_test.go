@@ -27,11 +27,12 @@ const (
 	noRecheck     bug = "takes the lock after the wait without a second check"
 	freesTwice    bug = "frees the lock a second time when it is no longer its own"
 	freesNever    bug = "frees the lock only if no waiter has polled it"
+	opensTwice    bug = "opens a second way in for a moment before it frees the lock"
 )
 
 type tas struct {
-	bug         bug
-	held, polls atomics.Uint32
+	bug               bug
+	held, polls, open atomics.Uint32
 }
 
 func newTAS(_ int, b bug) harness.Local { return harness.Shared(&tas{bug: b}) }
@@ -45,8 +46,12 @@ func (l *tas) Lock() {
 		case l.bug != loadThenStore && l.held.CompareAndSwap(0, 1):
 			return
 		}
-		if l.bug == freesNever {
+		atomics.SpinHint(1) // one wait for held, and one for open: neither ends the other
+		switch {
+		case l.bug == freesNever:
 			l.polls.Add(1)
+		case l.bug == opensTwice && l.open.Load() == 1:
+			return
 		}
 		atomics.SpinHint(1)
 	}
@@ -55,6 +60,10 @@ func (l *tas) Lock() {
 func (l *tas) Unlock() {
 	if l.bug == freesNever && l.polls.Load() != 0 {
 		return
+	}
+	if l.bug == opensTwice {
+		l.open.Store(1)
+		l.open.Store(0)
 	}
 	l.held.StoreRelease(0)
 	if l.bug == freesTwice {

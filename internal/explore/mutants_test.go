@@ -30,6 +30,7 @@ var mutants = []mutant{
 	{lock: "tas", make: newTAS, bug: loadThenStore, workers: 2, times: 1, want: explore.ErrExclusion},
 	{lock: "tas", make: newTAS, bug: freesTwice, workers: 3, times: 1, want: explore.ErrExclusion},
 	{lock: "tas", make: newTAS, bug: freesNever, workers: 2, times: 1, want: explore.ErrLivelock},
+	{lock: "tas", make: newTAS, bug: opensTwice, workers: 3, times: 1, want: explore.ErrExclusion},
 	{lock: "ttas", make: newTTAS, bug: noRecheck, workers: 3, times: 1, want: explore.ErrExclusion},
 
 	{lock: "ticket", make: newTicket, bug: sameTicket, workers: 2, times: 1, want: explore.ErrDeadlock},

@@ -138,7 +138,7 @@ func (r *run) choices(able uint8) []choice {
 	}
 	alone := len(list) == 0
 	for _, w := range r.workers {
-		if w.done || !w.waits || w.stuck || r.able(w) || r.e.idle[w.site] && !alone {
+		if w.done || !w.waits || w.stuck || r.able(w) || r.e.idle[r.place(w)] && !alone {
 			continue
 		}
 		cost := stop

@@ -158,7 +158,7 @@ func TestFewSchedules(t *testing.T) {
 			for held.Load() == 1 || !held.CompareAndSwap(0, 1) {
 				atomics.SpinHint(1)
 			}
-		}, func() { held.StoreRelease(0) }, 5938},
+		}, func() { held.StoreRelease(0) }, 5946},
 		"add": {func() {
 			for users.Add(1) != 1 {
 				users.Add(^uint32(0))

@@ -183,7 +183,7 @@ func (r *run) goesOut(w *Worker) bool {
 	}
 	w.out = 0
 	if vain {
-		r.e.idle[w.site] = true
+		r.e.idle[r.place(w)] = true
 		w.stuck = true
 		if !w.last && !r.traced {
 			r.fail(errCovered) // as if it had just waited
@@ -206,6 +206,16 @@ func (r *run) site() uint64 {
 		}
 	}
 	r.sites = append(r.sites, h)
+	return h
+}
+
+// place returns a hash of the wait loop of w and of the values of all words: a loop over two
+// words that never ends with some values may end with others.
+func (r *run) place(w *Worker) uint64 {
+	h := w.site
+	for i, c := range r.memory.cells {
+		h += c.word.Get() * scramble(uint64(i)+1)
+	}
 	return h
 }
 

@@ -52,8 +52,7 @@ type Environment struct {
 	Caches []Cache `json:"caches,omitempty"` // of the processors this process may use, the nearest first
 }
 
-// Capture reads the environment, calibrates a clock and compares the processors' counters, in
-// 50 ms on a small machine and some 0.1 s on a large one.
+// Capture reads the environment and calibrates a clock, in 50 ms on a small machine.
 func Capture() Environment {
 	e := Environment{OS: runtime.GOOS, Arch: runtime.GOARCH}
 	e.Host, _ = os.Hostname()

@@ -63,7 +63,7 @@ func TestPairedIsTTest(t *testing.T) {
 }
 
 // TestPairedErrs: of equal cases at most 5 % differ, whether noise is normal, has outliers, or
-// has two modes.
+// has two modes, and whether a round has one block or two.
 func TestPairedErrs(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	for name, noise := range map[string]func() float64{
@@ -72,19 +72,23 @@ func TestPairedErrs(t *testing.T) {
 		"modes":    func() float64 { return float64(random.IntN(2)) + 0.1*random.NormFloat64() },
 	} {
 		const runs = 800
-		for _, rounds := range []int{MinRounds, 12} {
+		for _, c := range []struct{ rounds, blocks int }{{MinRounds, 1}, {12, 1}, {12, 2}} {
 			wrong := 0
 			for range runs {
-				a, b := make([]float64, rounds), make([]float64, rounds)
-				for i := range rounds {
-					a[i], b[i] = math.Exp(noise()), math.Exp(noise())
+				a := make([]float64, c.rounds)
+				for i := range a {
+					ratios := make([]float64, c.blocks)
+					for k := range ratios {
+						ratios[k] = math.Exp(noise() - noise())
+					}
+					a[i] = MedianRatio(ratios)
 				}
-				if r := Paired(a, b, 0.95); r.Greater() || r.Less() {
+				if r := Paired(a, slices.Repeat([]float64{1}, c.rounds), 0.95); r.Greater() || r.Less() {
 					wrong++
 				}
 			}
 			if share := float64(wrong) / runs; share > 0.08 { // four standard errors
-				t.Errorf("%s, %d rounds: %.1f %% of equal cases differ", name, rounds, 100*share)
+				t.Errorf("%s, %+v: %.1f %% of equal cases differ", name, c, 100*share)
 			}
 		}
 	}

@@ -48,16 +48,36 @@ func summarize(xs []float64, level float64) Summary {
 
 // Median returns the middle of xs, or the mean of two, without NaN values; NaN without any.
 func Median(xs []float64) float64 {
-	sorted := sortedNumbers(xs)
-	if len(sorted) == 0 {
-		return math.NaN()
-	}
-	return middle(sorted)
+	return middle(sortedNumbers(xs))
 }
 
 func middle(sorted []float64) float64 {
 	n := len(sorted)
+	if n == 0 {
+		return math.NaN()
+	}
 	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// MedianRatio returns the median of nonnegative ratios. Of two middle ones it is the geometric
+// mean: their inverses have the inverse median, so ratios of equal cases stay symmetric around 1.
+// Next to another ratio, 0 counts as 1/1000 and infinity as 1000.
+func MedianRatio(ratios []float64) float64 {
+	sorted := sortedNumbers(ratios)
+	if len(sorted) == 0 {
+		return math.NaN()
+	}
+	a, b := sorted[(len(sorted)-1)/2], sorted[len(sorted)/2]
+	switch {
+	case a == b:
+		return a
+	case a == 0:
+		a = 1 / farthest
+	}
+	if math.IsInf(b, 1) {
+		b = farthest
+	}
+	return math.Sqrt(a) * math.Sqrt(b)
 }
 
 // MidMean returns the mean of the middle half of xs: it ignores outliers, and uses more values
