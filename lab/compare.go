@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -180,13 +181,10 @@ func (o *compareOptions) locks(how judge.CompareOptions, run *result.Run, stdout
 	if err != nil {
 		return err
 	}
-	if o.format != "text" || o.metric != judge.Metrics[0].Name {
+	if o.format != "text" || o.metric != judge.Metrics[0].Name || judge.Violations(run)[o.to] != nil {
 		return o.print(page.CompareChanges(c), judge.Fine, stdout, stderr)
 	}
-	run.Baseline = o.to
-	if how.Margin != nil {
-		run.Manifest.Margin = how.Margin
-	}
+	run.Baseline, run.Manifest.Margin = o.to, cmp.Or(how.Margin, run.Manifest.Margin)
 	run.Results = slices.DeleteFunc(run.Results, func(r *result.Result) bool {
 		return how.Locks != nil && !how.Locks(r.Lock) && r.Lock.Name != o.to
 	})
@@ -202,13 +200,7 @@ func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdou
 	if err := x.Write(stdout, o.format, width(stdout)); err != nil {
 		return err
 	}
-	switch outcome {
-	case judge.Worse:
-		return errRegressed
-	case judge.Unsure:
-		return errUnsure
-	}
-	return nil
+	return map[judge.GateOutcome]error{judge.Worse: errRegressed, judge.Unsure: errUnsure}[outcome]
 }
 
 func (o *compareOptions) options() (how judge.CompareOptions, err error) {
@@ -216,10 +208,7 @@ func (o *compareOptions) options() (how judge.CompareOptions, err error) {
 		return how, usage("--format is %q: want one of %s", o.format, strings.Join(page.ChangesFormats, ", "))
 	}
 	metrics, err := judge.FindMetrics(strings.Split(o.metric, ","))
-	if err != nil {
-		return how, err
-	}
-	return judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost, Margin: o.margin}, nil
+	return judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost, Margin: o.margin}, err
 }
 
 // among returns a matcher of --locks to locks of the runs, which this program may lack.

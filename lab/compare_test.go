@@ -119,6 +119,7 @@ func TestCompareStatus(t *testing.T) {
 		{[]string{base, lost}, 3, "NEW has results of 1 of its 2 cases"},
 		{[]string{base, damaged}, 3, "2 lines of NEW that cannot be read"},
 		{[]string{base, slow, "--alpha", "0.0000001"}, 3, "too few rounds"},
+		{[]string{base, like, "--alpha", "0.0001"}, 0, "intervals of over 99.99 % each"},
 	} {
 		if _, stderr := requireStatus(t, c.want, append([]string{"compare"}, c.args...), c.said); stderr != "" {
 			t.Errorf("%v: wrote %q", c.args, stderr)
@@ -155,15 +156,16 @@ func TestCompareStatus(t *testing.T) {
 
 func TestCompareTo(t *testing.T) {
 	t.Parallel()
-	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 10, nil)
+	base := writeRun(t, filepath.Join(t.TempDir(), "base"), 1e6, 10, func(r *result.Result) { r.Lock.Status = map[string]harness.Status{"mcs": harness.Broken}[r.Lock.Name] })
 	broken := writeRun(t, filepath.Join(t.TempDir(), "broken"), 1e6, 10, func(r *result.Result) {
-		if r.Lock.Name == "mcs" && r.Round == 4 {
+		if r.Workload.Workers = 1 + r.Round/9; r.Lock.Name == "mcs" && r.Round == 9 {
 			r.Violations = []oracle.Violation{{Rule: "liveness", Detail: "a worker waited for ever", Count: 1}}
 		}
 	})
 	for _, c := range []struct{ args, said string }{
-		{base + " --to tas", "mcs is 2.0"},
+		{base + " --to tas", "mcs (broken) is 2.0"},
 		{base + " --to mcs", "tas is 0.50x"},
+		{broken + " --to mcs", "Compared with mcs: 1 worse, 1 no baseline."},
 		{broken + " --to tas", "! mcs violated liveness in 1 of 10 results"},
 		{base + " --to mcs --format csv", ",0.5"},
 		{base + " --to mcs --metric jain,throughput", "throughput as a ratio to mcs"},

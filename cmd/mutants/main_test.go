@@ -13,11 +13,8 @@ import (
 
 func TestMutantsApply(t *testing.T) {
 	ms, err := readAll("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(ms) == 0 {
-		t.Fatal("there are none")
+	if err != nil || len(ms) == 0 {
+		t.Fatalf("%d mutants: %v", len(ms), err)
 	}
 	for _, m := range ms {
 		text, err := m.apply("../..")
@@ -51,9 +48,8 @@ func TestCampaign(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	c := campaign{root: root, results: "build/mutants.txt"}
 	var out strings.Builder
-	c.out = &out
+	c := campaign{root: root, results: "build/mutants.txt", out: &out}
 	err := c.run(regexp.MustCompile(""))
 	if err == nil || err.Error() != "4 not killed: a/survives a/build a/gone a/none" {
 		t.Errorf("the error is %v", err)

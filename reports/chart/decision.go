@@ -2,6 +2,7 @@ package chart
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -94,7 +95,7 @@ func ties(d judge.Decision) (text string) {
 func rounds(d judge.Decision) string { return " (" + numfmt.Plural(d.Rounds, "round") + ")" }
 
 func GainText(r *judge.Ratio) string {
-	f := Decimals(r.Median, r.Hi-r.Lo)
+	f := Decimals(r.Median, r.Lo, r.Hi)
 	return fmt.Sprintf(f+"x ("+f+"–"+f+")", r.Median, r.Lo, r.Hi)
 }
 
@@ -132,15 +133,21 @@ func ClassText(c result.Class) string {
 	return c.Sentence
 }
 
-// Decimals returns the format of a ratio with the decimals that its interval supports.
-func Decimals(v, width float64) string {
+// Decimals returns the format of a ratio with the decimals that its interval supports, or with
+// more, up to three, if the interval would be printed as if it reached 1.
+func Decimals(v, lo, hi float64) string {
+	digits := 2
 	switch {
 	case v >= 10:
-		return "%.0f"
-	case v >= 1 && width >= 0.2:
-		return "%.1f"
+		digits = 0
+	case v >= 1 && hi-lo >= 0.2:
+		digits = 1
 	case v < 0.1:
-		return "%.3f"
+		digits = 3
 	}
-	return "%.2f"
+	near := max(lo, min(hi, 1)) // in the interval, next to 1
+	for digits < 3 && near != 1 && math.Abs(near-1) <= 0.5*math.Pow10(-digits) {
+		digits++
+	}
+	return fmt.Sprintf("%%.%df", digits)
 }

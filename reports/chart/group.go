@@ -91,10 +91,9 @@ func extremes(fs []figure, most, least string, format func(v float64) string) st
 	switch {
 	case len(fs) == 1:
 		return text
+	case end.v > 0 && fs[0].v < 1.05*end.v:
+		return fmt.Sprintf("%s, about the same as %s, %s (%s)", text, end.name, least, format(end.v))
 	case end.v > 0:
-		if fs[0].v < 1.05*end.v {
-			return fmt.Sprintf("%s, about the same as %s, %s (%s)", text, end.name, least, format(end.v))
-		}
 		return fmt.Sprintf("%s, %s %s, %s (%s)", text, numfmt.Times(fs[0].v/end.v), least, end.name, format(end.v))
 	}
 	return fmt.Sprintf("%s, %s has %s (%s)%s", text, end.name, least, format(end.v), end.like(fs))

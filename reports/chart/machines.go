@@ -158,13 +158,14 @@ func (o overlay) answer(x *Match) string {
 			slices.Reverse(fs)
 		}
 		if len(fs) > 0 {
-			parts = append(parts, fmt.Sprintf("on %s %s", g.machine, fs[0].of(o.format)))
+			v := g.cell(fs[0].name, w).Summary(o.metric)
+			parts = append(parts, fmt.Sprintf("on %s %s (%s)%s", g.machine, fs[0].name, medianText(v, o.format), fs[0].like(fs)))
 		}
 	}
 	if parts == nil {
 		return "The machines share no number of workers at which a lock has this figure."
 	}
-	return fmt.Sprintf("With %s, of the locks that machines share, %s: %s.", numfmt.Plural(w, "worker"), o.best, strings.Join(parts, ", "))
+	return fmt.Sprintf("With %s, of the locks that machines share, %s: %s.", numfmt.Plural(w, "worker"), o.best, strings.Join(parts, "; "))
 }
 
 func (o overlay) table(x *Match) Table {

@@ -17,8 +17,14 @@ const MostName = 36
 // the status of an unsound lock. It must not be applied to its own result.
 func Sanitize(run *result.Run) *result.Run {
 	names := make(map[string]string)
-	rename := func(l *result.Lock) { l.Name = MarkedName(shortName(names, l.Name), l.Status) }
 	out := *run
+	rename := func(l *result.Lock) {
+		name := MarkedName(shortName(names, l.Name), l.Status)
+		if l.Name == run.Baseline {
+			out.Baseline = name
+		}
+		l.Name = name
+	}
 	out.Results = edited(run.Results, func(r *result.Result) { rename(&r.Lock) })
 	out.Faults = edited(run.Faults, func(f *result.FaultResult) { rename(&f.Lock) })
 	out.Simulations = edited(run.Simulations, func(s *result.Simulation) { rename(&s.Lock) })

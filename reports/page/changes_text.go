@@ -17,6 +17,9 @@ import (
 const mostNames = 6
 
 func share(v float64) string {
+	if v >= 0.99995 && v < 1 {
+		return "over 99.99 %" // a level of many intervals
+	}
 	return strconv.FormatFloat(float64(int64(1e4*v+0.5))/1e2, 'f', -1, 64) + " %"
 }
 

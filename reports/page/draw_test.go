@@ -124,7 +124,7 @@ func TestFormats(t *testing.T) {
 		{quantity(1e-9, ""), "1e-09"}, {quantity(math.NaN(), ""), "–"},
 
 		{ratio(1.524, 1.31, 1.8), "1.5x (1.3–1.8)"}, {ratio(1.021, 0.981, 1.06), "1.02x (0.98–1.06)"}, {ratio(0.138, 0.091, 0.17), "0.14x (0.09–0.17)"},
-		{ratio(0.0291, 0.017, 0.038), "0.029x (0.017–0.038)"}, {ratio(13.2, 11, 17.1), "13x (11–17)"},
+		{ratio(0.0291, 0.017, 0.038), "0.029x (0.017–0.038)"}, {ratio(13.2, 11, 17.1), "13x (11–17)"}, {ratio(1.2, 1.04, 1.38), "1.20x (1.04–1.38)"},
 
 		{inlineText("a|b"), "a&#124;b"}, {inlineText(`\`), `\\`}, {inlineText("`"), "\\`"}, {inlineText("a\nb\tc\x00"), "a b c"},
 		{inlineText("12" + numfmt.Space + "µs"), "12" + numfmt.Space + "µs"}, {inlineText(""), ""},

@@ -60,7 +60,7 @@ func skips(ss []result.Skip) (out []string) {
 }
 
 func assess(run *result.Run, ds []judge.Decision) quality {
-	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Broken: len(judge.Violations(run)) > 0 && len(judge.Groups(run)) == 0, Partial: partial(run), Skipped: skips(run.Manifest.Skipped), NotMeasured: len(run.Manifest.Skipped), Damage: run.DamageSummary(), Damaged: len(run.Damage), Checks: checks(run)}
+	q := quality{Quality: judge.QualityOf(run, ds), Power: judge.PowerOf(judge.Tables(run, run.Baseline)), Broken: len(judge.Violations(run)) > 0 && len(judge.Groups(run)) == 0, Partial: partial(run), Skipped: skips(run.Manifest.Skipped), NotMeasured: len(chart.Distinct(run.Manifest.Skipped, func(s result.Skip) string { return s.Lock })), Damage: run.DamageSummary(), Damaged: len(run.Damage), Checks: checks(run)}
 	decided := make(map[*result.Result][]judge.Situation)
 	for _, d := range ds {
 		for _, r := range d.Situation.Results() {

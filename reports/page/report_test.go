@@ -104,7 +104,7 @@ func TestQuality(t *testing.T) {
 	}
 	run.Results[0].Warnings = append(run.Results[0].Warnings, machine.Warning{Text: "throttled", Remedy: "wait"})
 	run.Manifest.Warnings = []machine.Warning{{Text: "this is a guest", Remedy: "use bare metal"}}
-	run.Manifest.Skipped = []result.Skip{{Lock: "x", Reason: "no Java"}, {Lock: "y", Reason: "no Java"}, {Lock: "w", Reason: "no Redis"}}
+	run.Manifest.Skipped = []result.Skip{{Lock: "x", Reason: "no Java"}, {Lock: "y", Reason: "no Java"}, {Lock: "w", Reason: "no Redis"}, {Lock: "w", Reason: "no Redis", Conditions: "servers=3"}}
 	run.Damage = []string{"line 4 is cut short"}
 	run.Manifest.Finished, run.Manifest.Interrupted = time.Time{}, true
 	run.Results = run.Results[:5]

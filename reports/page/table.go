@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -38,7 +39,7 @@ func viewTable(t judge.Table, use string) tableView {
 	v.Head = chart.Titles(heads...)
 	var missing []string // reasons
 	for _, r := range t.Rows {
-		cells := []string{lockCell(r)}
+		cells := []string{r.Lock + map[bool]string{true: " !"}[r.Violated > 0]}
 		for i := range t.Columns {
 			cells = append(cells, ratioCell(t, r, i))
 		}
@@ -101,13 +102,6 @@ func tableTitle(t judge.Table) string {
 	return fmt.Sprintf("%s, %s: %s as a ratio to %s", where, t.Workload, what, t.Baseline)
 }
 
-func lockCell(r judge.Entry) string {
-	if r.Violated > 0 {
-		return r.Lock + " !"
-	}
-	return r.Lock
-}
-
 func ratioCell(t judge.Table, r judge.Entry, column int) string {
 	rate, ratio := t.Columns[column].Rate, r.Ratios[column]
 	switch {
@@ -121,7 +115,7 @@ func ratioCell(t judge.Table, r judge.Entry, column int) string {
 
 func ratioText(ratio *judge.Ratio) string {
 	if ratio.Reading == judge.TooFew {
-		return fmt.Sprintf(chart.Decimals(ratio.Median, ratio.Median)+"x n=%d", ratio.Median, ratio.N)
+		return fmt.Sprintf(chart.Decimals(ratio.Median, 0, math.Inf(1))+"x n=%d", ratio.Median, ratio.N)
 	}
 	mark := " "
 	switch {
@@ -130,7 +124,7 @@ func ratioText(ratio *judge.Ratio) string {
 	case ratio.Reading == judge.Equivalent:
 		mark = "="
 	}
-	f := chart.Decimals(ratio.Median, ratio.Hi-ratio.Lo)
+	f := chart.Decimals(ratio.Median, ratio.Lo, ratio.Hi)
 	return fmt.Sprintf(f+"x "+f+"–"+f+mark, ratio.Median, ratio.Lo, ratio.Hi)
 }
 
