@@ -120,11 +120,11 @@ func TestCuratorErrors(t *testing.T) {
 	damaged := filepath.Join(dir, "org/apache/curator/framework/recipes/locks/InterProcessMutex$LockData.class")
 	requireNoError(t, errors.Join(os.MkdirAll(filepath.Dir(damaged), 0o700), os.WriteFile(damaged, nil, 0o600)))
 	t.Setenv(peers.CuratorEnv, dir+":"+cmp.Or(os.Getenv(peers.CuratorEnv), strings.Join(peers.CuratorJars, ":")))
-	java := peers.NewJavaPeer(javaAnswer, time.Minute, 100*time.Millisecond)
+	java := peers.NewJavaPeer(javaAnswer, time.Minute, 10*time.Second) // the Error ends the warm-up
 	if _, err := java.Client(t.Context(), at, newKey()); err == nil || !strings.Contains(err.Error(), "Curator: ") {
 		t.Errorf("the client's error is %v, want the cause", err)
 	}
-	w := harness.Workload{Workers: 2, Window: time.Millisecond}
+	w := harness.Workload{Workers: 2, Window: time.Second}
 	err = peers.MeasureCurator(t.Context(), java, at, newKey(), "mutex", w, func() {})
 	if err == nil || !strings.Contains(err.Error(), "ClassFormatError") {
 		t.Errorf("the cell's error is %v, want the cause", err)
