@@ -190,6 +190,11 @@ func (c *Cell) Results() []*result.Result {
 // Summary summarizes m over the rounds of c; N is 0 if no round has it.
 func (c *Cell) Summary(m *result.Metric) stat.Summary { return m.Summary(c.Results()) }
 
+// mostShared is the number of rounds up to which a block is compared with all blocks of a
+// reference in its pass. If noise is skewed, the median of these ratios favours one of two equal
+// locks, by less than shows in so few rounds.
+const mostShared = 20
+
 // Pairs returns m in the common rounds of a and b, in order. For a rate of two locks whose
 // blocks alternated in one process, the pair is the median of the ratios of their blocks
 // in the same pass, and 1.
@@ -199,7 +204,7 @@ func Pairs(a, b *Cell, m *result.Metric) (xs, ys []float64) {
 		if other == nil {
 			continue
 		}
-		if ratio, ok := blockRatio(r, other, m); ok {
+		if ratio, ok := blockRatio(r, other, m, min(len(a.Rounds), len(b.Rounds)) <= mostShared); ok {
 			xs, ys = append(xs, ratio), append(ys, 1)
 			continue
 		}
@@ -213,8 +218,9 @@ func Pairs(a, b *Cell, m *result.Metric) (xs, ys []float64) {
 }
 
 // blockRatio returns the median ratio of the blocks of a to the blocks of b in the same
-// pass. ok is false if m is not a rate, or if they were not measured in one process.
-func blockRatio(a, b *result.Result, m *result.Metric) (ratio float64, ok bool) {
+// pass: all, or one of each. ok is false if m is not a rate, or if they were not measured in
+// one process.
+func blockRatio(a, b *result.Result, m *result.Metric, all bool) (ratio float64, ok bool) {
 	x, y := a.Blocks, b.Blocks
 	if x == nil || y == nil || x.Process != y.Process || !x.Valid() || !y.Valid() {
 		return 0, false
@@ -226,6 +232,9 @@ func blockRatio(a, b *result.Result, m *result.Metric) (ratio float64, ok bool) 
 		of = func(b *result.Blocks) []uint64 { return b.Handovers }
 	default:
 		return 0, false
+	}
+	if !all {
+		x, y = x.Firsts(), y.Firsts()
 	}
 	ratios := x.Ratios(y, of)
 	return stat.MedianRatio(ratios), len(ratios) > 0

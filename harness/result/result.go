@@ -168,6 +168,18 @@ func (b *Blocks) Ratios(c *Blocks, figures func(*Blocks) []uint64) (out []float6
 	return out
 }
 
+// Firsts returns b with only the first block of each pass.
+func (b *Blocks) Firsts() *Blocks {
+	one := *b
+	one.Elapsed = slices.Clone(b.Elapsed)
+	for i := 1; i < len(one.Elapsed); i++ {
+		if b.pass(i) == b.pass(i-1) {
+			one.Elapsed[i] = 0
+		}
+	}
+	return &one
+}
+
 func (b *Blocks) pass(block int) int {
 	if b.Passes == nil {
 		return block
