@@ -141,8 +141,8 @@ func (l *RWMutex) entered(s uint64) bool {
 	return false
 }
 
-// RUnlock releases the lock for one reader. If there is none, it panics, or a later RLock or
-// Lock does.
+// RUnlock releases the lock for one reader. If no reader is inside, it panics, or a later RLock
+// or Lock does.
 func (l *RWMutex) RUnlock() {
 	if l.spread.Load() == 0 {
 		if s := l.state.Add(^uint64(rwInside - 1)); s&(rwWriter|1<<31) != 0 {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -132,7 +131,10 @@ func (c *Client) contactDue(p zksession.Proof, now time.Time) time.Time {
 }
 
 func later(a, b time.Time) time.Time {
-	return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare)
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // impatience is how long a write may stay unanswered before the client switches to another

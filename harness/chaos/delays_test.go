@@ -2,6 +2,7 @@ package chaos_test
 
 import (
 	"context"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -158,5 +159,66 @@ func TestEstimate(t *testing.T) {
 		if tries, d := q.Estimate(); tries != c.tries || d != c.d {
 			t.Errorf("%s: %d tries in %v, want %d in %v", c.name, tries, d, c.tries, c.d)
 		}
+	}
+}
+
+// TestStarved: a try does not count if the machine keeps a holder from running.
+func TestStarved(t *testing.T) {
+	t.Parallel()
+	for _, expected := range []bool{false, true} {
+		starved := 0 // holders stopped before they were notified
+		s := chaos.Scenario{Name: "starved", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) {
+			hosts := t.Hosts(2)
+			s, w := t.Subjects[0], [2]*chaos.Worker{}
+			for i, h := range hosts {
+				w[i] = h.Open(ctx, s, harness.Endpoint{})
+			}
+			told := func() bool { return countEvents(s, oracle.Told) > 0 }
+			chaos.Check(w[0].Acquire(ctx, 0))
+			if t.Number < 2 {
+				chaos.Check(chaos.Starve(hosts[0], true))
+				t.Sleep(ctx, 150*time.Millisecond)
+				if !told() { // otherwise the machine was busy
+					starved++
+				}
+			} else {
+				t.Until(ctx, "it is told", told)
+			}
+			chaos.Check(w[1].Acquire(ctx, 0))
+			if t.Number < 2 {
+				t.Sleep(ctx, 30*time.Millisecond)
+				chaos.Check(chaos.Starve(hosts[0], false))
+			}
+			t.Until(ctx, "it is told", told)
+		}}
+		if expected {
+			s.Expect = []chaos.Expectation{{Locks: ".*", Anomalies: []oracle.Anomaly{oracle.TwoHolders}, Why: "no lease can tell a process that does not run"}}
+		}
+		var r *result.FaultResult
+		for n := 0; starved == 0 && n < 5; n++ {
+			r = tryScenario(t, s, chaos.Plan{Tries: 2}, "lapse")["lapse"]
+		}
+		want := starved
+		if expected {
+			want = 0
+		}
+		if starved == 0 || r.Tries != 2 || r.Starved != want || (r.Seen[oracle.TwoHolders] > 0) != expected || r.Seen[oracle.Misled] > 0 {
+			t.Errorf("two holders expected, %t: %d tries, %d that do not count of %d, seen %v", expected, r.Tries, r.Starved, starved, r.Seen)
+		}
+	}
+}
+
+// TestLateDeadline: a holder that is notified in time may still have read a Deadline that is after
+// the next grant.
+func TestLateDeadline(t *testing.T) {
+	t.Parallel()
+	r := tryScenario(t, chaos.Scenario{Name: "late-deadline", Deadline: 20 * time.Second, Try: func(ctx context.Context, t *chaos.Try) {
+		s := t.Subjects[0]
+		chaos.Check(t.Host().Open(ctx, s, harness.Endpoint{}).Acquire(ctx, 0))
+		t.Until(ctx, "it is told", func() bool { return countEvents(s, oracle.Told) > 0 })
+		chaos.Check(t.Host().Open(ctx, s, harness.Endpoint{}).Acquire(ctx, 0))
+	}}, chaos.Plan{}, "overstate")["overstate"]
+	if want := map[oracle.Anomaly]int{oracle.Misled: 1}; r.Tries != 1 || !maps.Equal(r.Seen, want) {
+		t.Errorf("seen %v, want %v: %+v", r.Seen, want, r)
 	}
 }

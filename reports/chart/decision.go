@@ -133,7 +133,7 @@ func ClassText(c result.Class) string {
 	return c.Sentence
 }
 
-// Decimals returns the format of a ratio with the decimals that its interval supports, or with
+// Decimals returns the format of a ratio with the decimals that its interval supports. There are
 // more, up to three, if the interval would be printed as if it reached 1.
 func Decimals(v, lo, hi float64) string {
 	digits := 2
