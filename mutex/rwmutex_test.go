@@ -17,7 +17,7 @@ import (
 func TestRWMutexTry(t *testing.T) {
 	var l mutex.RWMutex
 	for range 2 {
-		if !l.TryRLock() || !l.TryRLock() {
+		if first := l.TryRLock(); !first || !l.TryRLock() {
 			t.Fatal("two readers do not get in")
 		}
 		if l.TryLock() {
