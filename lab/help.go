@@ -152,6 +152,14 @@ func (p *Program) version() string {
 	return fmt.Sprintf("%s (commit %s, %s %s/%s)", cmp.Or(p.Version, "0.0.0"), cmp.Or(machine.BuildCommit(), "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
+func versionCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Print the version and the commit, as --version does",
+		Run:   func(cmd *cobra.Command, _ []string) { cmd.Printf("%s version %s\n", cmd.Root().Name(), cmd.Root().Version) },
+	}
+}
+
 func manCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",

@@ -118,7 +118,7 @@ func TestCompletion(t *testing.T) {
 }
 
 func TestVersionAndMan(t *testing.T) {
-	if text := helpOf(t, "--version"); !strings.HasPrefix(text, "locklab version 0.0.0 (commit ") {
+	if text := helpOf(t, "version"); !strings.HasPrefix(text, "locklab version 0.0.0 (commit ") || text != helpOf(t, "--version") {
 		t.Errorf("version prints %q", text)
 	}
 	dir := filepath.Join(t.TempDir(), "man")

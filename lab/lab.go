@@ -152,7 +152,7 @@ latency and fairness.`,
 	if slices.ContainsFunc(p.Locks, func(v *harness.Variant) bool { return v.Remote != nil }) {
 		root.AddCommand(p.chaosCommand(), p.traceCommand(), p.proxyCommand())
 	}
-	root.AddCommand(p.envCommand(), schemaCommand(), manCommand())
+	root.AddCommand(p.envCommand(), schemaCommand(), versionCommand(), manCommand())
 	setHelp(root)
 	addCompletion(root)
 	p.completeNames(root)

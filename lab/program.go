@@ -16,7 +16,7 @@ type Program struct {
 	// Name is the name of the program in help, messages and files; "" is the name of its file.
 	Name string
 
-	// Version is printed with the commit by --version; "" is 0.0.0.
+	// Version is printed with the commit by the command version; "" is 0.0.0.
 	Version string
 
 	// Locks are the locks that the program can list and measure.
