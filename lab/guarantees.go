@@ -62,6 +62,12 @@ func (g *guarding) loadRuns(dirs []string) ([]*result.Run, error) {
 			return nil, err
 		}
 	}
+	remote := func(run *result.Run) bool {
+		return slices.ContainsFunc(locksOf(run), func(l result.Lock) bool { return l.Traits.Needs != "" })
+	}
+	if len(g.require) > 0 && !slices.ContainsFunc(runs, remote) {
+		return nil, usage("--require is about distributed locks, and the run measured none")
+	}
 	return runs, nil
 }
 

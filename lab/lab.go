@@ -207,5 +207,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
 		hint = nearest.Hint("--"+unknown.GetSpecifiedName(), names)
 	}
+	if bad := new(pflag.InvalidValueError); errors.As(err, &bad) && bad.GetFlag().Value.Type() == "bool" {
+		err = fmt.Errorf("--%s is true or false, not %q", bad.GetFlag().Name, bad.GetValue())
+	}
 	return usage("%v%s; see '%s --help'", err, hint, cmd.CommandPath())
 }

@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"time"
 )
 
@@ -105,6 +106,8 @@ func (c *campaign) try(m mutant) (line string, killed bool, err error) {
 		switch {
 		case err != nil:
 			return "", false, err
+		case strings.Contains(out, syscall.ENOSPC.Error()):
+			return "", false, syscall.ENOSPC
 		case strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]"):
 			result = "does not build: "
 		case failed:
