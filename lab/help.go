@@ -156,7 +156,9 @@ func versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version and the commit, as --version does",
-		Run:   func(cmd *cobra.Command, _ []string) { cmd.Printf("%s version %s\n", cmd.Root().Name(), cmd.Root().Version) },
+		Run: func(cmd *cobra.Command, _ []string) {
+			cmd.Printf("%s version %s\n", cmd.Root().Name(), cmd.Root().Version)
+		},
 	}
 }
 
