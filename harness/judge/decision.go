@@ -158,7 +158,7 @@ func correct(l result.Lock) bool {
 
 // ratio returns a's rate over base's in common rounds, or nil. The data must not choose base.
 func (s Situation) ratio(a, base candidate) *Ratio {
-	return s.compareAt(a, base, baseLevel(len(s.group.At(s.Workers))))
+	return s.group.ratios(s.Workers, base.Series, s.group.level())[a.Series]
 }
 
 // versus is ratio for the comparisons of a decision. Inside a process the level of one lock with
@@ -173,16 +173,8 @@ func (s Situation) versus(a, b candidate) *Ratio {
 }
 
 func (s Situation) compare(a, b candidate) *Ratio {
-	return s.compareAt(a, b, stat.Level(stat.Pairs(len(s.group.At(s.Workers)))))
+	return s.group.ratios(s.Workers, b.Series, stat.Level(stat.Pairs(len(s.group.At(s.Workers)))))[a.Series]
 }
-
-func (s Situation) compareAt(a, b candidate, level float64) *Ratio {
-	xs, ys := Pairs(a.cell, b.cell, s.Metric())
-	return compared(stat.Paired(xs, ys, level), s.tolerance())
-}
-
-// baseLevel returns the confidence of each comparison with the baseline, one of the locks.
-func baseLevel(locks int) float64 { return stat.Level(locks - 1) }
 
 func (s Situation) tolerance() float64 { return s.group.Run.Manifest.PracticalMargin() }
 

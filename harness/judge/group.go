@@ -27,7 +27,8 @@ type Group struct {
 	Series  []*Series        // by family, then by name
 	Cases   int
 
-	floor float64 // see Floor
+	floor    float64                            // see Floor
+	ratiosOf map[comparisons]map[*Series]*Ratio // computed on demand
 }
 
 // A Series is one lock in a group. A lock with a violation anywhere in the run has no

@@ -81,13 +81,16 @@ func noises(t *testing.T, recording string) (out []noise) {
 	return out
 }
 
-// draw returns synthetic ratios of locks with the given true ones. All locks have the noise
-// of the same recorded lock, since locks are equal only if their disturbances are alike: then
-// a ratio and its inverse are equally likely.
-func (n noise) draw(rng *rand.Rand, rounds int, ratios []float64) [][]float64 {
+// draw returns synthetic ratios of locks with the given true ones. A lock has the noise of one
+// recorded lock, of its own if mixed, and half of it inverted: locks are equal only if their
+// disturbances are alike, and then a ratio and its inverse are equally likely.
+func (n noise) draw(rng *rand.Rand, rounds int, mixed bool, ratios []float64) [][]float64 {
 	out, own := make([][]float64, len(ratios)), n.own[rng.IntN(len(n.own))]
-	for range rounds {
-		for i, ratio := range ratios {
+	for i, ratio := range ratios {
+		if mixed {
+			own = n.own[rng.IntN(len(n.own))]
+		}
+		for range rounds {
 			x := own[rng.IntN(len(own))]
 			if rng.IntN(2) == 0 {
 				x = 1 / x
@@ -98,37 +101,46 @@ func (n noise) draw(rng *rand.Rand, rounds int, ratios []float64) [][]float64 {
 	return out
 }
 
-// TestRecordedNoise uses the noise of the recorded runs. A column of 16 locks that equal the
-// baseline shows a difference in 5 % of runs, or fewer. The log has the share of runs that find a
-// slower lock.
+// TestRecordedNoise uses the noise of the recorded runs. A table of 16 locks that equal the
+// baseline, with one, two and 16 workers, shows a difference in 5 % of runs, or fewer. The log has
+// the share of columns that find a slower lock.
 func TestRecordedNoise(t *testing.T) {
-	const locks, rounds, tries = 16, 12, 300
+	const locks, rounds, tries = 16, 11, 300
 	ones := slices.Repeat([]float64{1}, rounds)
-	differs := func(drawn []float64) bool {
-		r := stat.Paired(drawn, ones, baseLevel(locks))
-		return r.Less() || r.Greater()
+	differ := func(drawn [][]float64) (out []bool) {
+		rs := result.Each(drawn, func(xs []float64) stat.Ratio { return stat.Paired(xs, ones, stat.Level(3*(locks-1))) })
+		return result.Each(stat.Moderate(rs), func(r stat.Ratio) bool { return r.Less() || r.Greater() })
 	}
-	for _, n := range slices.Concat(noises(t, "quiet"), noises(t, "busy")) {
-		rng := rand.New(rand.NewPCG(17, 3))
-		wrong, found := 0, make(map[float64]int)
-		for range tries {
-			if slices.ContainsFunc(n.draw(rng, rounds, slices.Repeat([]float64{1}, locks-1)), differs) {
-				wrong++
-			}
-			slower := []float64{0.9, 0.8, 0.7}
-			for i, drawn := range n.draw(rng, rounds, slower) {
-				if differs(drawn) {
-					found[slower[i]]++
+	for _, recording := range []string{"quiet", "busy"} {
+		columns := noises(t, recording)
+		for _, mixed := range []bool{false, true} {
+			rng, wrong := rand.New(rand.NewPCG(17, 3)), 0
+			for range tries {
+				if slices.ContainsFunc(columns[:3], func(n noise) bool {
+					return slices.Contains(differ(n.draw(rng, rounds, mixed, slices.Repeat([]float64{1}, locks-1))), true)
+				}) {
+					wrong++
 				}
 			}
+			t.Logf("%s: equal locks differ in %.1f %% of tables", recording, 100*float64(wrong)/tries)
+			if wrong > tries*3/40 { // two standard errors above 5 %
+				t.Errorf("%s: %d of %d tables of equal locks show a difference", recording, wrong, tries)
+			}
 		}
-		t.Logf("%s: equal locks differ in %.1f %% of columns; found: 0.9 in %.0f %%, 0.8 in %.0f %%, 0.7 in %.0f %%", n.name,
-			100*float64(wrong)/tries, 100*float64(found[0.9])/tries, 100*float64(found[0.8])/tries, 100*float64(found[0.7])/tries)
-		if wrong > tries*3/40 { // two standard errors above 5 %
-			t.Errorf("%s: %d of %d columns of equal locks show a difference", n.name, wrong, tries)
-		}
-		if found[0.7] == 0 {
-			t.Errorf("%s: a lock at 0.7 of the rate is never found", n.name)
+		for _, n := range columns {
+			rng, found := rand.New(rand.NewPCG(17, 3)), make([]int, 3)
+			slower := append([]float64{0.9, 0.8, 0.7}, slices.Repeat([]float64{1}, locks-4)...)
+			for range tries {
+				for i, differs := range differ(n.draw(rng, rounds, true, slower))[:3] {
+					if differs {
+						found[i]++
+					}
+				}
+			}
+			t.Logf("%s: found: 0.9 in %d %%, 0.8 in %d %%, 0.7 in %d %%", n.name, 100*found[0]/tries, 100*found[1]/tries, 100*found[2]/tries)
+			if found[2] == 0 {
+				t.Errorf("%s: a lock at 0.7 of the rate is never found", n.name)
+			}
 		}
 	}
 }
@@ -171,7 +183,7 @@ func TestRecordedBlocks(t *testing.T) {
 			}
 			for i, reference := 1, column(4); i < locks; i++ {
 				xs, ys := Pairs(column(1), reference, result.Throughput)
-				if r := stat.Paired(xs, ys, baseLevel(locks)); r.Less() || r.Greater() {
+				if r := stat.Paired(xs, ys, stat.Level(locks-1)); r.Less() || r.Greater() {
 					wrong[rounds]++
 					break
 				}

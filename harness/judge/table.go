@@ -17,7 +17,7 @@ const (
 )
 
 // A Table compares the cases of a workload with a baseline. In a table of locks, a column is
-// a number of workers, a row is a lock, and the comparisons of a column are one family. In a
+// a number of workers, a row is a lock, and the comparisons of a table are one family. In a
 // table of runs, a column is a run, a row is a case, and the comparisons of all tables are
 // one family.
 type Table struct {
@@ -150,7 +150,7 @@ func (g *Group) table(baseline string) (Table, bool) {
 	t := Table{Distributed: g.Remote, Workload: g.Axes, Baseline: base.Lock.Name, Detail: slices.Index(g.Workers, most)}
 	for _, w := range g.Workers {
 		m := g.Metric(w)
-		t.Columns = append(t.Columns, Column{Workers: w, Metric: m.Name, Unit: m.Unit, Better: m.Better, Level: baseLevel(len(g.At(w))), Rate: figure(base.Cells[w].Summary(m))})
+		t.Columns = append(t.Columns, Column{Workers: w, Metric: m.Name, Unit: m.Unit, Better: m.Better, Level: g.level(), Rate: figure(base.Cells[w].Summary(m))})
 	}
 	t.Rows = result.Each(g.Series, func(s *Series) Entry { return t.entry(g, s, base) })
 	slices.SortStableFunc(t.Rows, func(a, b Entry) int { return cmp.Compare(b.ratio(t.Detail), a.ratio(t.Detail)) })
@@ -193,14 +193,9 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 	for _, c := range t.Columns {
 		var ratio *Ratio
 		var ms []Mode
-		if a, b := s.Cells[c.Workers], base.Cells[c.Workers]; a != nil {
+		if a := s.Cells[c.Workers]; a != nil {
 			ms = modes(a.Figures(g.Metric(c.Workers)))
-			if b != nil {
-				xs, ys := Pairs(a, b, g.Metric(c.Workers))
-				if ratio = compared(stat.Paired(xs, ys, c.Level), g.Run.Manifest.PracticalMargin()); ratio != nil {
-					ratio.Blocks = a.blocks()
-				}
-			}
+			ratio = g.ratios(c.Workers, base, c.Level)[s]
 		}
 		r.Ratios, r.Modes = append(r.Ratios, ratio), append(r.Modes, ms)
 	}
@@ -215,6 +210,44 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 		}
 	}
 	return r
+}
+
+// level returns the confidence of each comparison with the baseline in the table of g.
+func (g *Group) level() float64 {
+	return stat.Level(g.Cases - len(g.Workers))
+}
+
+// comparisons are those of all locks with a base.
+type comparisons struct {
+	workers int
+	base    *Series
+	level   float64
+}
+
+// ratios returns the rate of each series over the rate of the base in common rounds; nil
+// without one.
+func (g *Group) ratios(w int, base *Series, level float64) map[*Series]*Ratio {
+	f := comparisons{w, base, level}
+	if out := g.ratiosOf[f]; out != nil || base.Cells[w] == nil {
+		return out
+	}
+	out := make(map[*Series]*Ratio)
+	at := g.At(w)
+	rs := result.Each(at, func(s *Series) stat.Ratio {
+		xs, ys := Pairs(s.Cells[w], base.Cells[w], g.Metric(w))
+		return stat.Paired(xs, ys, level)
+	})
+	for i, r := range stat.Moderate(rs) {
+		if c := compared(r, g.Run.Manifest.PracticalMargin()); c != nil {
+			c.Blocks = at[i].Cells[w].blocks()
+			out[at[i]] = c
+		}
+	}
+	if g.ratiosOf == nil {
+		g.ratiosOf = make(map[comparisons]map[*Series]*Ratio)
+	}
+	g.ratiosOf[f] = out
+	return out
 }
 
 func compared(r stat.Ratio, tolerance float64) *Ratio {

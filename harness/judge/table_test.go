@@ -9,6 +9,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
+	"locklab/internal/stat"
 	"locklab/internal/synthetic"
 )
 
@@ -55,7 +56,7 @@ func TestTable(t *testing.T) {
 		}
 	}
 	for _, c := range table.Columns {
-		if c.Level != baseLevel(6) { // TestRecordedNoise shows that it suffices
+		if c.Level != stat.Level(15) {
 			t.Errorf("the level of %d workers is %v", c.Workers, c.Level)
 		}
 	}

@@ -297,3 +297,34 @@ func TestRatioRankApproximation(t *testing.T) {
 		}
 	}
 }
+
+// TestModerate: variances that differ by a factor of 25 borrow less than equal ones, and few none.
+func TestModerate(t *testing.T) {
+	widths := func(noises ...float64) (out []float64) {
+		random := rand.New(rand.NewPCG(2, 9))
+		var rs []Ratio
+		for _, noise := range noises {
+			xs := make([]float64, 12)
+			for i := range xs {
+				xs[i] = math.Exp(noise * random.NormFloat64())
+			}
+			rs = append(rs, Paired(xs, slices.Repeat([]float64{1}, 12), 0.999))
+		}
+		for i, r := range Moderate(rs) {
+			out = append(out, math.Log(r.Hi/r.Lo)/math.Log(rs[i].Hi/rs[i].Lo))
+		}
+		return out
+	}
+	for _, c := range []struct {
+		noises []float64
+		lo, hi float64 // bounds of the median width, relative to that of a lock alone
+	}{
+		{slices.Repeat([]float64{0.1}, 15), 0.7, 0.88},
+		{[]float64{0.01, 0.01, 0.05, 0.05, 0.25, 0.25, 1.25, 1.25}, 0.93, 1.01},
+		{[]float64{0.1, 0.1, 0.1}, 1, 1},
+	} {
+		if got := Median(widths(c.noises...)); got < c.lo || got > c.hi {
+			t.Errorf("noises %v: intervals are %.2f times as wide", c.noises, got)
+		}
+	}
+}

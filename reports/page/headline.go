@@ -217,7 +217,7 @@ func tolerances(c result.Class) (out []sign) {
 
 func ruleText(m result.Manifest) string {
 	return fmt.Sprintf("All correct locks compete, whoever wrote them. Each is compared with the baseline by the ratio of their rates in the same round, so that noise which slows down a whole round cancels. "+
-		"The intervals are of the paired t-test on logarithms. All of one column hold together with 95 %% confidence (Bonferroni, over the comparisons with the baseline and with the fastest lock). "+
+		"The intervals are of the paired t-test on logarithms, whose variances borrow from each other (Smyth). All of one table hold together with 95 %% confidence (Bonferroni). "+
 		"Inside a process the recommendation is the default (sync.Mutex, or sync.RWMutex for mostly readers), unless another lock is significantly faster by more than the tolerance of %s. "+
 		"Then it is the fastest one, with its price, or a near one with fewer prices, unless another is shown to be %gx as fast. "+
 		"Between processes locks are compared within their class of guarantees, which comes from the failure scenarios and not from claims. The fastest of the strongest class comes first, and a weaker class only if it is significantly faster. Of the locks within the tolerance of the fastest, and not significantly slower, the simplest is named. "+

@@ -135,7 +135,7 @@ func tableNotes(t judge.Table, missing []string) (notes []string) {
 			windows = max(windows, int(r.Longest.N))
 		}
 	}
-	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of a column hold together with 95 %% confidence; n = %s%s. Waits and fairness (%s) and cost of an acquisition: %s.",
+	notes = append(notes, fmt.Sprintf("* significant, = equivalent. All intervals of the table hold together with 95 %% confidence; n = %s%s. Waits and fairness (%s) and cost of an acquisition: %s.",
 		roundsText([]judge.Table{t}), blocksText(t), numfmt.Plural(windows, "window"), numfmt.Plural(t.Columns[t.Detail].Workers, "worker")))
 	if missing != nil {
 		slices.Sort(missing)
