@@ -37,7 +37,7 @@ func (p *Program) listCommand() *cobra.Command {
 }
 
 func listTable(out io.Writer, locks []*harness.Variant, verbose bool) error {
-	head := []any{"LOCK", "FAMILY", "STATUS", "CLAIMS", "WHAT IT IS"}
+	head := []any{"LOCK", "FAMILY", "STATUS", "CLAIMS", "DESCRIPTION"}
 	if verbose {
 		head = append(head, "SOURCE")
 	}

@@ -1,6 +1,6 @@
 #!/bin/sh
-# deps_test runs deps where redis and qemu are missing and apt-get is a program
-# that only notes how it was called. Nothing is installed.
+# deps_test runs deps with a PATH without redis and qemu. Its apt-get only records the calls,
+# so nothing is installed.
 set -eu
 cd "$(dirname "$0")"
 bin=$(mktemp -d)
@@ -15,7 +15,7 @@ shift 3 # -q -o DPkg::Lock::Timeout=30
 echo "\$* (services \$services)" >>$bin/calls
 exit "\${APT_STATUS:-0}"
 END
-# With LATE a minute passes after the first look at the clock.
+# With LATE a minute passes after the first call.
 cat >"$bin/date" <<END
 #!/bin/sh
 [ -n "\${LATE:-}" ] || exec $(command -v date) "\$@"
@@ -27,7 +27,7 @@ chmod +x "$bin/apt-get" "$bin/date"
 failed=0
 policy() { ls -l /usr/sbin/policy-rc.d 2>/dev/null || echo none; }
 
-# check runs deps with the variables and arguments after -- and compares.
+# check runs deps with the variables and arguments after -- and compares the results.
 check() { # name, status, a part of the output, all calls of apt-get, --, ...
 	name=$1 status=$2 output=$3 calls=$4
 	shift 5

@@ -1,5 +1,5 @@
 #!/bin/sh
-# module_test gives a copy of the tree another path and its own path again.
+# module_test changes the path of a copy of the tree, and changes it back.
 set -eu
 cd "$(dirname "$0")/.."
 home=$(mktemp -d)

@@ -16,7 +16,7 @@ var clientScenarios = table(Scenario{
 }, []Scenario{
 	{Name: "holder-pause", Takes: 23, Short: true, Prompt: 2 * SessionTimeout, // the holder has the lock until then
 		Question: "May a holder that was paused for longer than its lease still write?",
-		Fault:    "the process of the holder is stopped (SIGSTOP) until the next client has held the lock, and then writes before it asks its lease",
+		Fault:    "the process of the holder is stopped (SIGSTOP) until the next client has held the lock; then the holder writes before it checks its lease",
 		Source:   "Kleppmann 2016, How to do distributed locking; Burrows 2006, The Chubby lock service, 2.4",
 		Tests:    []result.Guarantee{result.Fencing},
 		Expect: []Expectation{
@@ -50,7 +50,7 @@ var clientScenarios = table(Scenario{
 		Source:   "Hunt et al. 2010, ZooKeeper, 2.4; the lease of Gray & Cheriton 1989",
 		Tests:    []result.Guarantee{result.Recovery},
 		Expect: []Expectation{
-			{"redis-token|zk-persistent|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "nothing ends the hold of a dead holder: no lease, and no session"},
+			{"redis-token|zk-persistent|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it has no lease and no session, so nothing ends the hold of a dead holder"},
 			{".*", []oracle.Anomaly{oracle.Stall}, "the lease or the session of the dead holder has to run out"},
 		},
 		Aims: []Aim{
@@ -137,13 +137,13 @@ var readerScenarios = table(Scenario{
 }, []Scenario{
 	{Name: "readers-together", Takes: 8, Tries: 200, Deadline: 20 * time.Second, Prompt: 2 * TTL,
 		Question: "Do the readers of a client that wait behind a writer enter together when it leaves?",
-		Fault:    "none: three readers of one client wait for a lock that another holds for writing, which releases it; each reader stays until the others are in, but for a second at most",
+		Fault:    "none: three readers of one client wait for a writer of another, which releases the lock; each reader stays until all are inside, for a second at most",
 		NoFault:  true,
 		Source:   "Redisson issues 1542 and 1458: readers that waited behind a writer took turns; release notes of Redisson 3.8.2",
 		Locks:    "redis-(rw|rw-redisson)|zk-(rw|rw-curator)|curator-rw",
 		Expect: []Expectation{
-			{"redis-rw-redisson", []oracle.Anomaly{oracle.Stall}, "a message wakes one of the waiters of a client, and the next one is woken when that reader leaves"},
-			{"redis-rw", nil, "a release admits all readers that are next to each other in the queue"},
+			{"redis-rw-redisson", []oracle.Anomaly{oracle.Stall}, "a message wakes one waiter of a client, and the next waiter wakes when that reader leaves"},
+			{"redis-rw", nil, "a release admits all adjacent readers of the queue"},
 			{".*", nil, "readers wait for the ticket of the writer, and not for each other"},
 		},
 		Aims: []Aim{{"redis-rw|zk-rw", result.FaultAim{Figure: "readers inside together", Quantile: 0, Least: true, Limit: readers, Text: "all"}}},

@@ -17,7 +17,7 @@ var connScenarios = table(Scenario{
 	Family: "Redis message lost or late", Locks: redisLocks, Deadline: 20 * time.Second, Tries: 200,
 }, []Scenario{
 	{Name: "acquire-reply-lost", Takes: 8, Short: true, Prompt: TTL / 2,
-		Question: "Is the lock left without a holder when the reply to an acquire is lost?",
+		Question: "Does a lost reply to an acquire leave the lock taken without a holder?",
 		Fault:    "the server executes the first request of a TryLock, and then of a Lock, and its reply is lost with the connection (RST); another client asks for the lock afterwards",
 		Source:   "go-redis retries three times by default, and SET NX then meets its own key",
 		Expect: []Expectation{
@@ -25,8 +25,8 @@ var connScenarios = table(Scenario{
 			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "the key has no time to live before the second request, which is not sent"},
 			{"redis-setnx", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the client library repeats SET NX, which meets its own key and reports a taken lock"},
 			{"rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the client library repeats the script, which meets its own key and reports a taken lock"},
-			{"bsm-redislock-.*", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "the error is returned and nothing is taken back: the key stays for its time to live"},
-			{".*", nil, "the request can be repeated, or is taken back"},
+			{"bsm-redislock-.*", []oracle.Anomaly{oracle.Stall, oracle.Misled}, "it returns the error and does not undo the request: the key stays for its time to live"},
+			{".*", nil, "the request is repeated or undone"},
 		},
 		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "orphans", Quantile: 1, Limit: 0, Text: "none"}}},
 		Try:  loseReplies,
@@ -37,9 +37,9 @@ var connScenarios = table(Scenario{
 		Source:   "Redisson 4.7.0 writes the outcome of each release into a key for this case",
 		Tests:    []result.Guarantee{result.Fencing},
 		Expect: []Expectation{
-			{"redis-token", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Overtaken}, "the element is pushed once more if the client repeats the request"},
-			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a waiter that asks how long the lock is taken just when it is freed takes the answer for never (B21)"},
-			{".*", nil, "to release twice changes nothing"},
+			{"redis-token", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Overtaken}, "the element is pushed twice if the client repeats the request"},
+			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a waiter that asks for the time left just as the lock is freed takes the answer for a key without expiry (B21)"},
+			{".*", nil, "a second release changes nothing"},
 		},
 		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			w, wire := t.wired(ctx, hosts[0], s)
@@ -208,15 +208,15 @@ var waiterScenarios = table(Scenario{
 	Family: "waiter", Deadline: 40 * time.Second,
 }, []Scenario{
 	{Name: "wakeup-lost", Takes: 13, Tries: 200, Prompt: 2 * TTL, // the lease is four times as long
-		Question: "Does a waiter get a free lock soon when the message that it is free was lost?",
+		Question: "Does a waiter soon get a free lock if the message of its release was lost?",
 		Fault:    "the connections of the only waiter break, it cannot connect for 50 ms, and the holder releases meanwhile",
 		Source:   "Redisson issues 3891, 4216, 5046, 5219: missed unlock messages; Redis documentation, Pub/Sub: at most once",
 		Locks:    redisKinds + "|redis-rw-redisson",
 		Expect: []Expectation{
 			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a lost message is not requested again: the waiter sleeps until the time in its reply, or for ever (B21)"},
 			{"redis-(fair|rw)-redisson", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a waiter asks again when the lease in its reply is over"},
-			{"redis-token|rueidislock.*|bsm-redislock-.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "the attempt fails with its connection, or what it was given is gone"},
-			{".*", nil, "a subscription or a pop that breaks makes its waiter ask again"},
+			{"redis-token|rueidislock.*|bsm-redislock-.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "the attempt fails with its connection, or the grant in its reply is lost"},
+			{".*", nil, "after its subscription or pop breaks, a waiter asks again"},
 		},
 		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "lost wake-ups", Quantile: 1, Limit: 0, Text: "none"}}},
 		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
@@ -255,8 +255,8 @@ var waiterScenarios = table(Scenario{
 	},
 	{Name: "many-waiters", Takes: 14, Alone: true, Tries: 3, Deadline: 90 * time.Second, Prompt: 5 * time.Second,
 		Question: "Are a thousand waiters served, all of them and in order?",
-		Fault:    "a thousand workers of four clients, in four processes, wait for a lock that is held, and then it is released",
-		Source:   "row 23 of the usual list of failures of locks: herds, and orders that hold for few",
+		Fault:    "a thousand workers of four clients, in four processes, wait for a held lock, which is then released",
+		Source:   "row 23 of the usual list of failures of locks: herds, and an order that holds only for a few waiters",
 		Tests:    []result.Guarantee{result.Ordered}, Locks: "redis-(queue|rw|semaphore|multi|cohort|reentrant|fair-redisson|poll-100ms)|zk-(handoff|curator|herd|rw|semaphore|cohort)|go-zookeeper-lock",
 		Expect: []Expectation{
 			{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "each worker lists the whole queue, and a request for a place in it waits behind all the lists of its client"},

@@ -17,13 +17,13 @@ var releaseScenarios = table(Scenario{
 }, []Scenario{
 	{Name: "release-late", Takes: 3, Tries: 200, Deadline: 20 * time.Second, Prompt: TTL / 2,
 		Question: "May a release that arrives after the lease free the lock of the next holder?",
-		Fault:    "the requests of a holder to release the lock, except the question whether it has it, are held back until its lease is over and the next client holds the lock; a third one waits",
+		Fault:    "the requests of a holder to release the lock, except the check of its owner, are held back until its lease is over and the next client holds the lock; a third client waits",
 		Source:   "Redisson 1.2.0, unlock: GET, then MULTI, DEL (B19); Redis documentation, Distributed Locks, on why one script must compare and delete",
 		Locks:    redisLocks,
 		Expect: []Expectation{
-			{"redis-(unsafe|redisson12)", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "it asked earlier who owns the lock, and DEL frees the lock of any owner"},
+			{"redis-(unsafe|redisson12)", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "it checked the owner earlier, and DEL frees the lock of any owner"},
 			{"redis-token", []oracle.Anomaly{oracle.Stall}, "it has no lease: the others wait until the release arrives"},
-			{".*", []oracle.Anomaly{oracle.Stall}, "the server compares and frees in one step, late; until then the lease has to run out"},
+			{".*", []oracle.Anomaly{oracle.Stall}, "the server compares and frees in one step; meanwhile the others wait for the end of the lease"},
 		},
 		Try: perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			w, wire := t.wired(ctx, hosts[0], s)
@@ -125,12 +125,12 @@ var noiseScenarios = table(Scenario{
 	{Name: "redis-resets", Takes: 7, Tries: 100, Deadline: 20 * time.Second, Prompt: TTL,
 		Question: "Does a lock tolerate connections that are reset again and again?",
 		Fault:    "all connections of four busy clients are reset (RST), in eight bursts within two seconds",
-		Source:   "go-zookeeper's zk.Lock dies of 48 resets in 6 s; the same done to Redis",
+		Source:   "go-zookeeper's zk.Lock fails after 48 resets in 6 s; here the same for Redis",
 		Expect: []Expectation{
 			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken, oracle.TwoHolders, oracle.StaleWrite}, "an element taken by a lost reply comes back late or never, and a lost release is done twice"},
 			{"redis-fair-redisson", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "a waiter with a lost reply keeps its place for five minutes"},
 			{"redis-(setnx|unsafe)|bsm-redislock-.*|rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a lost reply leaves the lock taken for its time to live"},
-			{".*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a handover that is lost may cost what is left of the lease, and a waiter that cannot be reached its turn"},
+			{".*", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a lost handover may cost the rest of the lease, and an unreachable waiter may lose its turn"},
 		},
 		Try: disturbed(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) {
 			for i := range 8 {
@@ -145,12 +145,12 @@ var noiseScenarios = table(Scenario{
 	},
 	{Name: "redis-silent", Takes: 10, Tries: 50, Prompt: 2 * TTL,
 		Question: "Do clients notice that their connections are dead, as behind a NAT that has forgotten them?",
-		Fault:    "all connections that four busy clients have open lose what is sent, for ever and without an error; new ones work",
+		Fault:    "all open connections of four busy clients lose every message from then on, without an error; new connections work",
 		Source:   "go-redis issue 2103: a pool full of dead connections; RFC 5382 on NAT timeouts",
 		Expect: []Expectation{
-			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "what was taken is lost, and a subscription that is dead is not noticed"},
-			{"redis-fair-redisson", []oracle.Anomaly{oracle.Stall, oracle.Overtaken, oracle.Stuck}, "a subscription that is dead is noticed by its silence only"},
-			{redisRecommended, []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a request is sent once more by a new connection after a while without an answer; a waiter that cannot be reached loses its turn"},
+			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "a grant in a lost reply is lost, and the client does not notice a dead subscription"},
+			{"redis-fair-redisson", []oracle.Anomaly{oracle.Stall, oracle.Overtaken, oracle.Stuck}, "a dead subscription is noticed only by its silence"},
+			{redisRecommended, []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "a request without an answer is repeated on a new connection after a while; an unreachable waiter loses its turn"},
 			{".*", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "the client library waits three seconds and more for an answer"},
 		},
 		Try: disturbed(ordinary, func(ctx context.Context, t *Try, s *Subject, wires wire) {
@@ -178,14 +178,14 @@ var noiseScenarios = table(Scenario{
 	},
 	{Name: "pool-used-up", Takes: 6, Alone: true, Tries: 10, Prompt: 2 * TTL,
 		Question: "Does a holder keep its lease when the waiters of its client use up the connections?",
-		Fault:    "a client with 64 connections has a worker that holds the lock and 159 that wait for it, and when they wait every message takes 100 ms for four leases; no other client is there, and the server runs",
+		Fault:    "a client with 64 connections has a holder and 159 waiters; once they wait, every message takes 100 ms for four leases; the server runs and has no other client",
 		Source:   "row 19 of the usual list of failures of leases: a renewal waits for a connection like any request",
 		Tests:    []result.Guarantee{},
 		Locks:    "redis-(queue|reentrant|rw|multi|cohort|pubsub|poll-5ms|unsafe)",
 		Expect: []Expectation{
-			{"redis-unsafe", []oracle.Anomaly{oracle.Lost, oracle.Stall, oracle.TwoHolders, oracle.StaleWrite}, "its waiters ask by the connections that renewals go by, and its release deletes a key that it read before it waited for a connection"},
-			{"redis-poll-5ms", []oracle.Anomaly{oracle.Lost, oracle.Stall}, "its waiters ask again and again by the connections that renewals go by, and a renewal waits behind them for longer than its lease"},
-			{".*", []oracle.Anomaly{oracle.Lost}, "its waiters listen by connections of their own, and a renewal that would wait for one opens it: that takes 400 of the 1000 ms of the lease, which on a busy machine may be too long"},
+			{"redis-unsafe", []oracle.Anomaly{oracle.Lost, oracle.Stall, oracle.TwoHolders, oracle.StaleWrite}, "its waiters use the connections of renewals, and its release deletes a key that it read before it waited for a connection"},
+			{"redis-poll-5ms", []oracle.Anomaly{oracle.Lost, oracle.Stall}, "its waiters poll on the connections of renewals, and a renewal waits behind them for longer than its lease"},
+			{".*", []oracle.Anomaly{oracle.Lost}, "its waiters have their own connections, and a renewal opens one instead of waiting; that takes 400 ms of the lease of 1000 ms, which may be too long on a busy machine"},
 		},
 		Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "leases lost", Quantile: 1, Limit: 0, Text: "none"}}},
 		Try: perLock(1, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
@@ -235,7 +235,7 @@ func (s *Subject) showLost(events oracle.History, figure, prefix string, match f
 
 var cutScenarios = table(Scenario{
 	Family: "Redis connection cut", Locks: redisKinds, Expect: cutExpect, Deadline: 20 * time.Second, Prompt: TTL / 4, Tries: 200,
-	Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next one enters"}}},
+	Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "holder notified before the next client enters"}}},
 }, []Scenario{
 	{Name: "redis-holder-cut-off", Takes: 5, Short: true,
 		Question: "Is a holder that is cut off notified before the next client enters?",
@@ -245,7 +245,7 @@ var cutScenarios = table(Scenario{
 	},
 	{Name: "renewals-lost", Takes: 4,
 		Question: "Is a holder whose renewals fail notified before the next client enters?",
-		Fault:    "every request that names the lock is lost with its connection (RST), and all others pass, once the holder has the lock",
+		Fault:    "once the holder has the lock, every request that names it is lost with its connection (RST); all others pass",
 		Source:   "Redisson issues 1626, 3194, 3712: the watchdog stops and the holder continues",
 		Try: cutOff("renewals lost", func(s *Subject, w wire) {
 			w.inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Times: 1 << 30, Match: about(s)})
@@ -269,8 +269,8 @@ func cutOff(what string, cut func(s *Subject, w wire)) func(ctx context.Context,
 }
 
 var cutExpect = []Expectation{
-	{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "it counts its lease from the reply; a waiter that asks how long the lock is taken just when the lease is over takes the answer for never (B21)"},
-	{"rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "its holder waits for the answer to a renewal until the time is over that it has asked for, half a lease too late; a waiter may miss the end of a key"},
+	{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "it counts its lease from the reply; a waiter that asks for the time left just as the lease ends takes the answer for a key without expiry (B21)"},
+	{"rueidislock.*", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.TwoHolders}, "its holder waits for the answer to a renewal until the requested lease is over, half a lease too late; a waiter may miss the expiry of a key"},
 	{"redis-token", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it has no lease: the others wait for ever"},
-	{".*", []oracle.Anomaly{oracle.Stall}, "the next client waits until the lease is over, and the holder is told before"},
+	{".*", []oracle.Anomaly{oracle.Stall}, "the next client waits until the lease is over, and the holder is notified before that"},
 }

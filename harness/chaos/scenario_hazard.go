@@ -183,8 +183,8 @@ var hazardClientScenarios = table(Scenario{
 	Family: "shared ZooKeeper client", Deadline: 90 * time.Second, Prompt: hazardPrompt, Tries: 100, Locks: zooLocks,
 }, []Scenario{
 	{Name: "foreign-child", Takes: 11, Family: "ZooKeeper node",
-		Question: "Does a node that is no ticket, among the tickets, block the lock?",
-		Fault:    "an operator makes a node called 0-foreign where the lock has its tickets",
+		Question: "Does a foreign node among the tickets block the lock?",
+		Fault:    "an operator creates a node 0-foreign among the tickets of the lock",
 		Source:   "Curator issue 564, Netflix/curator 29; go-zookeeper v1.0.4, parseSeq",
 		Expect: []Expectation{
 			{"go-zookeeper-lock|zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind, oracle.Misled}, "it cannot read a number from the name, and every Lock fails"},
@@ -214,13 +214,13 @@ var hazardClientScenarios = table(Scenario{
 	},
 	{Name: "two-of-a-client", Takes: 7,
 		Question: "Do two goroutines of one client exclude each other, and does each get its turn?",
-		Fault:    "none: behind a holder wait two goroutines of one client and then another client, and the holder releases the lock",
+		Fault:    "none: two goroutines of one client and then another client wait for a holder, which releases the lock",
 		NoFault:  true,
 		Source:   "hazard B7: Apache zookeeper-recipes-lock, WriteLock.java, which takes the ticket of its session for its own; hazard B9: source article 004",
 		Tests:    []result.Guarantee{result.Ordered},
 		Expect: []Expectation{
-			{"zk-writelock-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "the second goroutine takes the ticket of the first for its own and has none when that has gone"},
-			{"zk-boolean-mutex-historical", []oracle.Anomaly{oracle.TwoHolders, oracle.Stall, oracle.Stuck}, "the owner is the object, not the goroutine: both walk in, and the first to unlock frees the lock"},
+			{"zk-writelock-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "the second goroutine takes the ticket of the first for its own and has no ticket when that is gone"},
+			{"zk-boolean-mutex-historical", []oracle.Anomaly{oracle.TwoHolders, oracle.Stall, oracle.Stuck}, "the owner is the object, not the goroutine: both enter, and the first to unlock frees the lock"},
 			{".*", nil, "goroutines of a client are waiters like others"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -247,7 +247,7 @@ var hazardClientScenarios = table(Scenario{
 		NoFault:  true,
 		Source:   "hazard B8: source article 004, otter DistributedLock, whose 60,000 ms are microseconds; source article 000 on polling",
 		Expect: []Expectation{
-			{"zk-(boolean-mutex|two-level)-historical", []oracle.Anomaly{oracle.Storm}, "it asks everything again every 60 ms, each time deeper in its stack and with one more watch"},
+			{"zk-(boolean-mutex|two-level)-historical", []oracle.Anomaly{oracle.Storm}, "it repeats all requests every 60 ms, each time deeper in its stack and with one more watch"},
 			{"zk-poll", []oracle.Anomaly{oracle.Storm}, "it lists the queue every 5 ms"},
 			{".*", nil, "it waits for the event of a watch"},
 		},
@@ -304,14 +304,14 @@ var hazardClientScenarios = table(Scenario{
 	},
 	{Name: "lock-after-expiry", Takes: 27, Prompt: 2 * SessionTimeout,
 		Question: "Does a client whose session has expired take itself for the owner?",
-		Fault:    "the holder is cut off until its session has expired and the next client holds the lock; connected again, it locks",
+		Fault:    "the holder is cut off until its session has expired and the next client holds the lock; then it reconnects and locks",
 		Source:   "hazard B10: source article 004, whose isOwner remembers; source article 004 on sessions that time out; CURATOR-206",
 		Expect: []Expectation{
 			{"zk-persistent", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "its ticket outlives the session, and blocks all"},
-			{hazardRelics, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "the holder gets no notice that its session has expired; a lock that remembers its ticket enters by it"},
-			{"go-zookeeper-lock", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "it learns that its session has expired when it is connected again"},
-			{"curator-.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "Curator counts the session from when it loses the connection, and the server from the last packet: LOST may come late"},
-			{".*", nil, "its lease is over before the session is, and it locks by a new ticket"},
+			{hazardRelics, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "the holder gets no notice that its session has expired; a lock that remembers its ticket enters with it"},
+			{"go-zookeeper-lock", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "it notices the end of its session only after it has reconnected"},
+			{"curator-.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "Curator counts the session from the loss of the connection, and the server from the last packet: LOST may come late"},
+			{".*", nil, "its lease ends before the session, and it locks with a new ticket"},
 		},
 		Try: perLock(1, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			q := t.queue(s, hosts[0], t.At(ctx, s))

@@ -39,7 +39,7 @@ var hazardNestedScenarios = table(Scenario{
 		Source:   "CURATOR-621: InterProcessReadWriteLock before 5.5.0",
 		Locks:    "zk-rw-curator|curator-rw",
 		Expect: []Expectation{
-			{"curator-rw", []oracle.Anomaly{oracle.TwoHolders}, "before 5.5.0 the ticket of its reading is younger than the ticket of the waiting writer"},
+			{"curator-rw", []oracle.Anomaly{oracle.TwoHolders}, "before 5.5.0 its read ticket is younger than the ticket of the waiting writer"},
 			{".*", nil, "its read ticket takes the place of its write ticket"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {

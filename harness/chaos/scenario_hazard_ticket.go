@@ -25,7 +25,7 @@ var hazardTicketScenarios = table(Scenario{
 		Source:   "hazard B4: source article 001, which splits the name of a ticket at each '-'; SessionTrackerImpl.initializeNextSessionId of ZooKeeper",
 		Expect: []Expectation{
 			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "its tickets are named by the session, and it reads the wrong part of the name"},
-			{".*", nil, "the sequence number is the end of the name"},
+			{".*", nil, "it reads the sequence number at the end of the name"},
 		},
 		Try: perLock(1, func(ctx context.Context, t *Try, s *Subject, hosts []*Host) {
 			at := t.Shared(ctx, "negative sessions", ensembleOf(backend.EnsembleOptions{First: 128})).Endpoint()
@@ -44,13 +44,13 @@ var hazardTicketScenarios = table(Scenario{
 	},
 	{Name: "kept-error", Takes: 13, Prompt: 2 * hazardPrompt,
 		Question: "Does one lost reply spoil every later Lock?",
-		Fault:    "the reply to the request that makes the ticket is lost with its connection; later the client locks again, and another",
+		Fault:    "the reply to the creation of the ticket is lost with its connection; later this client and another one lock",
 		Source:   "hazards B6 and B12: source article 004, whose ticket without an owner blocks all, and whose error is never cleared",
 		Expect: []Expectation{
-			{"zk-(boolean-mutex|two-level)-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind, oracle.Misled}, "it does not look for the ticket that it does not know of, and keeps the error for good"},
-			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "it does not look for the ticket that it does not know of, which stays in line with its session"},
+			{"zk-(boolean-mutex|two-level)-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind, oracle.Misled}, "it does not search for the ticket of the lost reply, and keeps the error for ever"},
+			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "it does not search for the ticket of the lost reply, which stays in the queue while the session lives"},
 			{"zk-writelock-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "it finds its ticket by a bare name, and takes the path of the same ticket for one ahead (hazard B7)"},
-			{".*", nil, "a ticket carries a name by which its client finds it again, and is used or removed"},
+			{".*", nil, "a client finds its ticket by a unique name, and uses or removes it"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			w, p := q.through(ctx, nil)
@@ -69,13 +69,13 @@ var hazardTicketScenarios = table(Scenario{
 	},
 	{Name: "failed-try", Takes: 5,
 		Question: "Does a TryLock that fails leave something that blocks others?",
-		Fault:    "a client tries a lock that another holds; then that releases it, and others lock it, one of the client that tried among them",
+		Fault:    "a client tries a lock that another holds; then the holder releases it, and others lock it, also a worker of the client that tried",
 		Source:   "hazards B11 and B13: source article 004; twitter commons 99, zk-ruby 49",
 		Locks:    hazardTries,
 		Expect: []Expectation{
-			{"zk-boolean-mutex-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "its ticket stays in line and comes to the front without an owner"},
-			{"zk-two-level-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "its ticket stays in line, and the local lock stays taken"},
-			{".*", nil, "it removes its ticket, and gives back the local lock"},
+			{"zk-boolean-mutex-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "its ticket stays in the queue and reaches the front without an owner"},
+			{"zk-two-level-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "its ticket stays in the queue, and the local lock stays taken"},
+			{".*", nil, "it removes its ticket, and releases the local lock"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
@@ -99,7 +99,7 @@ var hazardTicketScenarios = table(Scenario{
 		Fault:    "the holder releases the lock, and the waiter gives up before it is notified",
 		Source:   "Curator: InterProcessSemaphoreV2, CURATOR-462 and issue 600, an interrupted acquisition leaves a node",
 		Expect: []Expectation{
-			{"curator-semaphore-mutex", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "a thread that is interrupted while it removes the ticket of the mutex inside forgets its lease, which stays with its session"},
+			{"curator-semaphore-mutex", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "a thread that is interrupted while it removes the ticket of the inner mutex forgets its lease node, which lives as long as the session"},
 			{".*", nil, "a Lock that is given up removes the nodes that it made"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -123,11 +123,11 @@ var hazardTicketScenarios = table(Scenario{
 	},
 	{Name: "lost-release", Takes: 9, Prompt: 2 * hazardPrompt, // it reconnects after a second, and retries later
 		Question: "Does a release that never reaches the server leave the lock taken?",
-		Fault:    "the request that releases the lock is lost with its connection; the client connects again, and others lock",
+		Fault:    "the request that releases the lock is lost with its connection; the client reconnects, and others lock",
 		Source:   "hazard B15: source article 004; CURATOR-678, release during connection loss",
 		Expect: []Expectation{
-			{hazardRelics, []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "it forgets its ticket when the request fails, and the ticket stays with the session"},
-			{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "Unlock returns the error of the connection, and its ticket stays with the session"},
+			{hazardRelics, []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "it forgets its ticket when the request fails, and the ticket lives as long as the session"},
+			{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.LeftBehind}, "Unlock returns the error of the connection, and its ticket lives as long as the session"},
 			{".*", nil, "the ticket is removed when the connection is back"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
@@ -216,12 +216,12 @@ var hazardWatchScenarios = table(Scenario{
 	Family: "ZooKeeper watch", Deadline: 90 * time.Second, Prompt: hazardPrompt, Tries: 100, Locks: hazardWatchers,
 }, []Scenario{
 	{Name: "late-watch", Takes: 7,
-		Question: "Does a waiter sleep for ever if the ticket ahead goes before it is watched?",
-		Fault:    "the holder releases the lock while the waiter's request to watch its ticket is on the way",
+		Question: "Does a waiter sleep for ever if the ticket ahead is deleted before it is watched?",
+		Fault:    "the holder releases the lock while the waiter's request to watch its ticket is in transit",
 		Source:   "hazard B1: source article 001 and Apache zookeeper-recipes-lock, WriteLock.java, which ignore that the ticket is gone",
 		Expect: []Expectation{
 			{"zk-(fair|writelock)-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it asks whether the ticket exists and does not read the answer: nothing wakes it again"},
-			{".*", nil, "it lists again if the ticket that it was to watch is gone"},
+			{".*", nil, "it lists again if the ticket to watch is gone"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			w, done := q.releaseBefore(ctx, "the waiter asks to watch the ticket ahead", faultproxy.Request, func(m faultproxy.Sighting) bool {
@@ -232,13 +232,13 @@ var hazardWatchScenarios = table(Scenario{
 	},
 	{Name: "late-list", Takes: 6,
 		Question: "Does Lock fail if it becomes the first while it reads the list of tickets?",
-		Fault:    "the holder releases the lock while the list that the waiter has asked for is on the way",
+		Fault:    "the holder releases the lock while the list for the waiter is in transit",
 		Source:   "hazard B2: source article 001, which fails if the second list differs from the first",
 		Locks:    hazardWatchers + "|zk-(semaphore|herd|poll)",
 		Expect: []Expectation{
-			{"zk-fair-historical", []oracle.Anomaly{oracle.Misled}, "it lists twice and takes it for an error that it has become the first meanwhile"},
-			{"zk-writelock-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "by the list a ticket is ahead, and it does not see that there is none to watch"},
-			{".*", nil, "a list is an old one by the time it is read, and it watches or lists again"},
+			{"zk-fair-historical", []oracle.Anomaly{oracle.Misled}, "it lists twice, and fails if it has become the first in between"},
+			{"zk-writelock-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "the list has a ticket ahead, and it does not notice that this ticket is gone"},
+			{".*", nil, "it takes any list for outdated, and watches or lists again"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			w, done := q.releaseBefore(ctx, "the waiter's list is on the way", faultproxy.Reply, func(m faultproxy.Sighting) bool {
@@ -255,7 +255,7 @@ var hazardWatchScenarios = table(Scenario{
 	},
 	{Name: "middle-waiter-killed", Takes: 19,
 		Question: "Does the waiter behind one that dies take the lock, or miss its turn?",
-		Fault:    "of two waiters the first one's process is killed (SIGKILL), and when its ticket has gone the holder releases the lock",
+		Fault:    "the process of the first of two waiters is killed (SIGKILL), and when its ticket is gone, the holder releases the lock",
 		Source:   "source article 002, the waiter in the middle; hazard B3: source article 001, which then polls every 3 s in the event thread",
 		Tests:    []result.Guarantee{result.Recovery}, Locks: "zk-.*|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)",
 		Expect: []Expectation{
@@ -281,13 +281,13 @@ var hazardWatchScenarios = table(Scenario{
 		},
 	},
 	{Name: "waiter-reset", Takes: 9, Prompt: DefaultPrompt,
-		Question: "Does a waiter whose connection breaks take that for the end of the holder?",
-		Fault:    "the connection of the waiter is reset, and the holder releases the lock when the waiter is connected again",
+		Question: "Does a waiter take its broken connection for a release of the holder?",
+		Fault:    "the connection of the waiter is reset, and the holder releases the lock when the waiter has reconnected",
 		Source:   "hazard B5: source articles 001 and 004, whose watchers take every event for a release; hazard B12",
 		Expect: []Expectation{
 			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall}, "the event ends its watch, and it polls every three seconds from then on"},
-			{"zk-(boolean-mutex|two-level)-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "the watcher's error is kept for good, and its ticket stays in line"},
-			{".*", nil, "watches outlive connections, and a ticket its client's session"},
+			{"zk-(boolean-mutex|two-level)-historical", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Misled}, "it keeps the error of its watcher for ever, and its ticket stays in the queue"},
+			{".*", nil, "watches and tickets outlive the connection"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)
@@ -303,12 +303,12 @@ var hazardWatchScenarios = table(Scenario{
 		}),
 	},
 	{Name: "spent-watch", Takes: 6,
-		Question: "Does a waiter miss its turn if its one-shot watch was spent on something else?",
+		Question: "Does a waiter miss its turn if another event has used up its one-shot watch?",
 		Fault:    "an operator writes to the holder's ticket, which fires the waiter's watch, and later the holder releases the lock",
 		Source:   "ZooKeeper Programmer's Guide, watches are one-time triggers; hazard B3: source article 001",
 		Expect: []Expectation{
 			{"zk-fair-historical", []oracle.Anomaly{oracle.Stall}, "any event ends its watch, and it polls every three seconds from then on"},
-			{".*", nil, "it looks at the queue and watches again, or others cannot write to its tickets"},
+			{".*", nil, "it reads the queue and watches again, or others cannot write to its tickets"},
 		},
 		Try: queues(func(ctx context.Context, q *queue) {
 			q.hold(ctx)

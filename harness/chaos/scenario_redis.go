@@ -44,7 +44,7 @@ const (
 
 var published = Expectation{redisPublished,
 	[]oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Overtaken, oracle.Stall, oracle.Stuck, oracle.Misled},
-	"it is published as it was, with defects of its own that lose locks and give them away"}
+	"it is the published lock, whose defects lose locks and grant them twice"}
 
 var losesWakeUps = Expectation{"rueidislock|rueidislock-majority", []oracle.Anomaly{oracle.Stall, oracle.Stuck},
 	"a request that takes longer than its limit loses a wake-up: the server does not notify a client of its own deletions"}
@@ -65,14 +65,14 @@ var forgottenFenced = []Expectation{
 
 var forgottenPlain = []Expectation{
 	published,
-	{"redis-token", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Overtaken}, "its element was with the holder, and the next client makes another"},
-	{"rueidislock.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "the server has forgotten the holder, which notices it by a notification or at its next renewal; a waiter may sleep past its own"},
+	{"redis-token", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Overtaken}, "the holder had the element, and the next client creates another"},
+	{"rueidislock.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "the server has forgotten the holder, which notices it by a notification or at its next renewal; a waiter may miss its notification"},
 	{redisRenewed, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the server has forgotten the holder, which notices it at its next renewal"},
 	{redisFixed, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the server has forgotten the holder, which never asks again"},
 }
 
 var tokenOrder = Expectation{"redis-token", []oracle.Anomaly{oracle.Overtaken},
-	"it has no lease, and its waiters ask again every second, then behind the others"}
+	"it has no lease, and its waiters rejoin the end of the queue every second"}
 
 // keeps returns the expectations of locks that outlive a fault.
 func keeps(why string) []Expectation {
@@ -162,8 +162,8 @@ var clusterScenarios = table(Scenario{
 	Family: "Redis Cluster",
 }, []Scenario{
 	{Name: "cluster-node-hung", Takes: 14, Tries: 30, Deadline: 30 * time.Second, Prompt: TTL,
-		Question: "Does one node of a Redis Cluster that hangs cost locks of the other nodes?",
-		Fault:    "one of three primaries is stopped (SIGSTOP) for four leases, and continued, while two clients lock and unlock on all of them; the other nodes continue to serve (cluster-require-full-coverage no); the locks of the running nodes are judged, and exclusion and tokens on all",
+		Question: "Does a hung node of a Redis Cluster cost locks on the other nodes?",
+		Fault:    "one of three primaries is stopped (SIGSTOP) for four leases, and continued, while two clients lock and unlock on all of them; the other nodes continue to serve (cluster-require-full-coverage no); the locks on the running nodes are judged, and exclusion and tokens on all nodes",
 		Source:   "Redis Cluster specification; Redisson issue 2669 and, in 4.7.0, org.redisson.renewal.RenewalTask: renewals go from slot to slot, and a round ends with the first that is not answered",
 		Tests:    []result.Guarantee{result.Fencing}, Locks: "redis-(queue|reentrant|rw|semaphore|multi|cohort|poll|pubsub|renewals-redisson)|redsync|bsm-redislock-100ms",
 		Expect: []Expectation{

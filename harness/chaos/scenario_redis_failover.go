@@ -100,7 +100,7 @@ var redisPromotions = table(Scenario{
 }, []Scenario{
 	{Name: "redis-promotion-replicated", Takes: 2,
 		Question: "Is a lock kept through the death of a primary whose replica is up to date?",
-		Fault:    "the primary is killed while the lock is held, and its replica, which has all, is promoted and gets its address",
+		Fault:    "the primary is killed while the lock is held, and its up-to-date replica is promoted and gets its address",
 		Expect:   keeps("the replica has the lock and its waiters"),
 		Try: onReplicas(backend.RedisOptions{}, func(ctx context.Context, r *replicated) {
 			i := r.t.incident(ctx, r.at)
@@ -117,11 +117,11 @@ var redisPromotions = table(Scenario{
 		Try:      onReplicas(backend.RedisOptions{}, func(ctx context.Context, r *replicated) { r.cutAndPromote(ctx) }),
 	},
 	{Name: "redis-promotion-release-lost", Takes: 6,
-		Question: "What becomes of a release that was not replicated?",
+		Question: "What happens to a release that was not replicated?",
 		Fault:    "the primary is cut off from its replica while the lock is held, executes the release and is killed; the replica, which still has the lock, is promoted",
 		Expect: []Expectation{
 			published, losesWakeUps,
-			{"redis-token", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "the push that gave it back is lost"},
+			{"redis-token", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "the push that returned the element is lost"},
 			{redisOne, nil, "the lock is free when the lease on the replica is over"},
 		},
 		Try: onReplicas(backend.RedisOptions{}, func(ctx context.Context, r *replicated) {
@@ -149,8 +149,8 @@ var redisPromotions = table(Scenario{
 	},
 	{Name: "redis-failover-coordinated", Takes: 7,
 		Question: "Is a lock kept through a coordinated failover?",
-		Fault:    "FAILOVER TO the replica while the lock is held, which then gets the address of the primary",
-		Expect:   keeps("the primary keeps its clients waiting until the replica has all"),
+		Fault:    "FAILOVER TO the replica while the lock is held; the replica then gets the address of the primary",
+		Expect:   keeps("the primary blocks its clients until the replica has all data"),
 		Try: onReplicas(backend.RedisOptions{}, func(ctx context.Context, r *replicated) {
 			// The primary knows a replica by its own address.
 			host, port, _ := strings.Cut(r.server.Endpoint().Addrs[0][1], ":")
@@ -212,19 +212,19 @@ var redisWaits = table(Scenario{
 		Try: onWait(1, func(context.Context, *replicated) {}),
 	},
 	{Name: "redis-wait-other-replica", Takes: 1,
-		Question: "Does WAIT, with min-replicas-to-write, prevent two holders when another replica takes over than has confirmed the grant?",
+		Question: "Does WAIT with min-replicas-to-write prevent two holders if the new primary has not confirmed the grant?",
 		Fault:    "the primary, with min-replicas-to-write 1, is cut off from one of two replicas, and grants the lock, which the other one confirms; then it is killed and the replica that was cut off is promoted",
 		Expect: []Expectation{
-			{"redis-wait", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "a majority has confirmed the grant and one replica is enough for the primary, but nothing makes that one its successor"},
+			{"redis-wait", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "a majority has confirmed the grant and one replica is enough for the primary, but nothing makes that replica its successor"},
 			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the replica does not have the grant"},
 		},
 		Try: onWait(2, func(ctx context.Context, r *replicated) { r.needs(ctx, 1) }),
 	},
 	{Name: "redis-wait-all-replicas", Takes: 4,
-		Question: "Does min-replicas-to-write for all replicas prevent what WAIT for a majority does not?",
+		Question: "Does min-replicas-to-write for all replicas prevent the two holders that WAIT for a majority allows?",
 		Fault:    "the primary, with min-replicas-to-write 2 and a lag of a second, is cut off from one of two replicas; once it has noticed that, a client asks it for the lock for a second; then it is killed and the replica that was cut off is promoted",
 		Expect: []Expectation{
-			{"redis-wait", nil, "the primary refuses the write (NOREPLICAS) and no lock, until all replicas are there again"},
+			{"redis-wait", nil, "the primary refuses every write (NOREPLICAS) until all replicas are back"},
 			{".*", nil, "the primary refuses the write (NOREPLICAS), and the client does not hold the lock"},
 		},
 		Try: onWait(2, func(ctx context.Context, r *replicated) {

@@ -37,7 +37,7 @@ var redisRestarts = table(Scenario{
 	Tests:  []result.Guarantee{result.Failover, result.Fencing},
 }, []Scenario{
 	{Name: "redis-restart-empty", Takes: 3, Tries: 200, Short: true,
-		Question: "Does a server that forgets its locks in a restart give them away twice?",
+		Question: "Does a server that forgets its locks in a restart grant them twice?",
 		Fault:    "the server, which keeps nothing on disk, is killed (SIGKILL) and started again at once while the lock is held; of three independent servers, one",
 		Source:   "Redis documentation, Distributed Locks with Redis, Performance, crash recovery and fsync",
 		Expect:   forgotten,
@@ -45,12 +45,12 @@ var redisRestarts = table(Scenario{
 	},
 	{Name: "redis-restart-everysec", Takes: 3,
 		Question: "Does an append-only file that is synced once a second keep locks through a restart?",
-		Fault:    "the server, which keeps an append-only file (appendfsync everysec), is killed (SIGKILL) and started again at once while the lock is held; data written to the kernel survives it, so this is no power failure",
+		Fault:    "the server, which keeps an append-only file (appendfsync everysec), is killed (SIGKILL) and started again at once while the lock is held; the kernel keeps written data, so this is no power failure",
 		Expect:   keeps("the server still has the lock and its waiters"),
 		Try:      onFleet(backend.RedisOptions{Persistence: backend.EverySecond}, restart),
 	},
 	{Name: "redis-restart-loading", Takes: 5, Tries: 30, Deadline: 25 * time.Second, Prompt: 4 * TTL,
-		Question: "What becomes of locks while a restarted server loads its data?",
+		Question: "What happens to locks while a restarted server loads its data?",
 		Fault:    "the server, which keeps an append-only file, is killed while the lock is held and started again, and loads the file for longer than the lease (key-load-delay)",
 		Locks:    redisOne,
 		Expect:   keeps("the server refuses (LOADING), the holder is notified when its lease is over, and the loaded lease is over too"),
@@ -103,8 +103,8 @@ var redisOutages = table(Scenario{
 		Source:   "Kleppmann 2016, How to do distributed locking",
 		Expect: []Expectation{
 			published, losesWakeUps,
-			{"redis-(queue|rw|semaphore|multi|token)", []oracle.Anomaly{oracle.Overtaken}, "an answer that comes later than the lease is no grant: the waiter gives it back and asks again, behind others; and a client is in line only when the server reads that it asks"},
-			{redisAll, nil, "the lease ends by the clock, and its holder counts it from before it asked"},
+			{"redis-(queue|rw|semaphore|multi|token)", []oracle.Anomaly{oracle.Overtaken}, "an answer later than the lease is no grant: the waiter gives it back and rejoins the end of the queue; a client joins the queue only when the server reads its request"},
+			{redisAll, nil, "the lease ends by the clock, and its holder counts it from before its request"},
 		},
 		Try: onFleet(backend.RedisOptions{}, func(ctx context.Context, i *incident) {
 			i.t.Fault("server 0 does not answer")
@@ -182,7 +182,7 @@ var redisStates = table(Scenario{
 		Fault:    "maxmemory of the server, whose policy is noeviction, is one byte for longer than the lease; the holders release their locks meanwhile",
 		Source:   "Redis documentation, Key eviction",
 		Expect: []Expectation{
-			{"redis-token", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "the push that gives it back is refused, and then it is lost"},
+			{"redis-token", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "the push that returns the element is refused, and the element is lost"},
 			published, losesWakeUps, twoPermits,
 			{redisAll, nil, "new locks are refused; their renewal and release take no memory"},
 		},
@@ -201,13 +201,13 @@ var redisStates = table(Scenario{
 		}),
 	},
 	{Name: "redis-maxclients", Takes: 4, Prompt: 3 * TTL,
-		Question: "What becomes of locks whose clients cannot connect?",
+		Question: "What happens to locks whose clients cannot connect?",
 		Fault:    "maxclients of the server is one for up to two leases and all connections are cut (CLIENT KILL), so that new ones are refused; not for rueidislock, whose client library v1.0.79 panics at that",
 		Source:   "Redis documentation, Redis client handling, Maximum concurrent connected clients",
 		Locks:    redisGo,
 		Expect: []Expectation{
 			published, twoPermits, tokenOrder,
-			{redisGo, nil, "a holder that cannot renew its lease is told before the server forgets it"},
+			{redisGo, nil, "a holder that cannot renew its lease is notified before the lease ends"},
 		},
 		Try: configured("the server takes no more clients", "maxclients", "1", "10000", func(ctx context.Context, i *incident) {
 			for _, kind := range []string{"normal", "pubsub"} {
@@ -217,13 +217,13 @@ var redisStates = table(Scenario{
 		}),
 	},
 	{Name: "redis-acl-denied", Takes: 3, Tries: 50, Prompt: 20 * time.Second, // the lock is free, and still refused
-		Question: "Is a client told at once that its user may not lock?",
-		Fault:    "the client connects as a user that may do nothing else (ACL), or with a wrong password, and locks",
+		Question: "Does Lock fail at once if its user has no permission?",
+		Fault:    "the client connects as a user that may only connect (ACL), or with a wrong password, and locks",
 		Source:   "Redis documentation, ACL",
 		Tests:    []result.Guarantee{},
 		Expect: []Expectation{
-			{"redsync-1ms|rueidislock.*", []oracle.Anomaly{oracle.Stall}, "it asks again after any answer"},
-			{redisAll, nil, "an error that asking again does not change ends Lock"},
+			{"redsync-1ms|rueidislock.*", []oracle.Anomaly{oracle.Stall}, "it asks again after any error"},
+			{redisAll, nil, "Lock returns an error that a repetition cannot change"},
 		},
 		Aims: []Aim{{redisAll, result.FaultAim{Figure: secretFigure, Quantile: 1, Limit: 0, Text: "none"}}},
 		Try: func(ctx context.Context, t *Try) {
@@ -246,7 +246,7 @@ var redisStates = table(Scenario{
 func (s *Subject) beDenied(ctx context.Context, host *Host, at harness.Endpoint) {
 	w := host.Open(ctx, s, at)
 	began := time.Now()
-	s.Fault("the user may do nothing else")
+	s.Fault("the user may only connect")
 	said := []error{w.Acquire(ctx, 2*TTL)}
 	if said[0] == nil {
 		check(errors.New("chaos: the user may lock"))
@@ -280,12 +280,12 @@ var redisClocks = table(Scenario{
 		Question: "Are there two holders after the server's clock was set forward?",
 		Fault:    "the clock of the server is set forward by two leases while the lock is held; of three independent servers, one",
 		Expect: []Expectation{
-			{"redis-redlock", nil, "the clocks of two of the three servers go on"},
+			{"redis-redlock", nil, "the clocks of two of the three servers are unchanged"},
 			tokenOrder,
 			published,
 			{"redis-semaphore", []oracle.Anomaly{oracle.TwoHolders, oracle.Overtaken}, "both leases end early, and waiters ask for the permits in either order; tokens rise"},
 			{redisFenced, []oracle.Anomaly{oracle.TwoHolders}, "the lease ends early, and its holder notices it at its next renewal; tokens rise"},
-			{"rueidislock.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "leases are until a time of the client's clock, which is over for the server: all that ask are granted the lock"},
+			{"rueidislock.*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "a lease ends at a time of the client's clock, which is past on the server: every request is granted"},
 			{redisPlain, []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite}, "the lease ends early, and there is no token"},
 		},
 		Try: onFleet(backend.RedisOptions{Clock: true}, func(ctx context.Context, i *incident) {
@@ -297,11 +297,11 @@ var redisClocks = table(Scenario{
 		Question: "How long is a lock taken if its holder dies after the server's clock was set back?",
 		Fault:    "the clock of the server is set back by three leases while the lock is held, and then the process of the holder is killed; of three independent servers, one",
 		Expect: []Expectation{
-			{"redis-redlock", nil, "the clocks of two of the three servers go on"},
-			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "nothing ends the hold of a dead holder: no lease"},
+			{"redis-redlock", nil, "the clocks of two of the three servers are unchanged"},
+			{"redis-token|redis-redisson12", []oracle.Anomaly{oracle.Overtaken, oracle.Stall, oracle.Stuck}, "it has no lease, so nothing ends the hold of a dead holder"},
 			published,
-			{"redis-semaphore", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "the lease ends later by as much; both permits are free at once then, and waiters are notified in either order"},
-			{redisOne, []oracle.Anomaly{oracle.Stall}, "the lease ends later by as much"},
+			{"redis-semaphore", []oracle.Anomaly{oracle.Stall, oracle.Overtaken}, "the lease ends that much later; both permits are free at once then, and waiters are notified in either order"},
+			{redisOne, []oracle.Anomaly{oracle.Stall}, "the lease ends that much later"},
 		},
 		Try: onFleet(backend.RedisOptions{Clock: true}, func(ctx context.Context, i *incident) {
 			i.setClock("back", -3*TTL)

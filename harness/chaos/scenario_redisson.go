@@ -20,11 +20,11 @@ var redissonScenarios = table(Scenario{
 }, []Scenario{
 	{Name: "reentry-late", Takes: 4,
 		Question: "May a holder that locks again take the lock from the next holder?",
-		Fault:    "the requests of a holder to lock again, except the questions whether it has the lock, are held back until its lease is over and the next client holds the lock",
+		Fault:    "the requests of a holder to lock again, except the checks of the owner, are held back until its lease is over and the next client holds the lock",
 		Source:   "Redisson 1.2.0, tryLockInner: GET, then MULTI, SET, EXEC, without WATCH (B17)",
 		Tests:    []result.Guarantee{result.Fencing},
 		Expect: []Expectation{
-			{"redis-redisson12", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "it overwrites the owner, and the key has no end then"},
+			{"redis-redisson12", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck}, "it overwrites the owner, and the key does not expire then"},
 			{".*", []oracle.Anomaly{oracle.Stall}, stallsOnly},
 		},
 		Try: hazard(func(ctx context.Context, t *Try, s *Subject, first, next *Worker, wire wire) {
@@ -47,7 +47,7 @@ var redissonScenarios = table(Scenario{
 		}),
 	},
 	{Name: "reentry-crash", Takes: 5,
-		Question: "Is a lock that its holder has taken twice free again when the holder has crashed?",
+		Question: "Is a lock that was taken twice free again after its holder has crashed?",
 		Fault:    "the process of a holder that has locked twice is killed (SIGKILL)",
 		Source:   "Redisson 1.2.0: the SET of a re-entry drops the time to live (B18)",
 		Expect: []Expectation{
@@ -77,12 +77,12 @@ var redissonScenarios = table(Scenario{
 		}),
 	},
 	{Name: "answer-late", Takes: 5,
-		Question: "Does a waiter take a lock that comes free while it asks for how long it is taken?",
+		Question: "Does a waiter take a lock that is freed while the waiter queries the time left?",
 		Fault:    "the last query of a waiter is held back until the holder has crashed and its lease is over",
 		Source:   "Redisson 1.2.0: PTTL returns -2 for a missing key, which is taken for a key without expiry (B21)",
 		Expect: []Expectation{
 			{"redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "it sleeps while the lock is free until a message comes"},
-			{".*", []oracle.Anomaly{oracle.Stall}, "the state of the lock and the time that is left are one answer"},
+			{".*", []oracle.Anomaly{oracle.Stall}, "one answer has the state of the lock and the time left"},
 		},
 		Try: hazard(func(ctx context.Context, t *Try, s *Subject, first, next *Worker, wire wire) {
 			check(next.Acquire(ctx, 0))
@@ -102,7 +102,7 @@ var redissonScenarios = table(Scenario{
 	{Name: "dead-head", Takes: 2, Alone: true, Tries: 30, Prompt: TTL, // the server counts the requests of all
 		Question: "How often do the others ask when the first waiter is dead and the lock is free?",
 		Fault:    "the process of the first of two waiters is killed (SIGKILL), and the holder releases",
-		Source:   "Redisson 4.7.0, RedissonFairLock: a waiter behind a dead head is told to ask again in 0 ms; issues 1104, 2278",
+		Source:   "Redisson 4.7.0, RedissonFairLock: a waiter behind a dead head must ask again in 0 ms; issues 1104, 2278",
 		Locks:    "redis-(fair-redisson|queue|reentrant|rw|semaphore|multi|cohort)",
 		Expect: []Expectation{
 			{"redis-fair-redisson", []oracle.Anomaly{oracle.Storm, oracle.Stall, oracle.Stuck}, "the dead waiter keeps its place for five minutes, and the other asks as fast as the server answers"},

@@ -286,7 +286,7 @@ var zooLinkScenarios = table(Scenario{
 	},
 	{Name: "zk-silent-connection", Takes: 20,
 		Question: "Does a lock tolerate a connection that falls silent and stays open?",
-		Fault:    "the connection of a client of each lock is forgotten on the way, as by a NAT: its messages vanish, and new connections are served",
+		Fault:    "the network forgets the connection of a client of each lock, as a NAT may: its messages vanish, and new connections work",
 		Source:   "ZOOKEEPER-1159; RFC 5382, 5",
 		Try: forAWhile("a connection falls silent", SessionTimeout+2*tick, func(p *faultproxy.Proxy, on bool) {
 			if on {
@@ -322,7 +322,7 @@ var zooLinkScenarios = table(Scenario{
 	},
 	{Name: "zk-session-expired", Takes: 20,
 		Question: "Does a client recover after its session has ended?",
-		Fault:    "the link of a client of each lock is cut in both directions for longer than its session, and then mended: it holds, waits, or is about to ask",
+		Fault:    "the link of a client of each lock is cut in both directions for longer than its session, and then restored; the client holds, waits, or is about to ask",
 		Source:   "reference row 18; samuel/go-zookeeper issue 20; hazard B10",
 		Try:      forAWhile("a client is cut off", longerThanSession, (*faultproxy.Proxy).Partition),
 	},

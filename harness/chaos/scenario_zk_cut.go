@@ -23,7 +23,7 @@ const (
 	cutOffWait = sampleSession + 5*time.Second
 )
 
-var toldBefore = []Aim{{zooSessions, result.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "told before the next enters"}}}
+var notifiedBefore = []Aim{{zooSessions, result.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "holder notified before the next client enters"}}}
 
 var zooCutScenarios = table(Scenario{
 	Family: "ZooKeeper holder cut off", Locks: zooLocks, Deadline: 60 * time.Second, Prompt: cutOffWait, Arrival: cutOffWait, Tries: 30,
@@ -34,21 +34,21 @@ var zooCutScenarios = table(Scenario{
 		{"zk-persistent", nil, "its ticket outlives the session: no other client can enter"},
 		{".*", []oracle.Anomaly{oracle.TwoHolders}, "the server answers pings, so the client believes in a session that the others have ended"},
 	},
-	Aims: toldBefore,
+	Aims: notifiedBefore,
 }, []Scenario{
 	{Name: "isolated-follower", Takes: 22,
 		Question: "Is a holder whose server is cut off notified before the next client enters?",
-		Fault:    "the follower that holders are at is cut off from the others of three servers with the ticks of the sample configuration, and still answers pings; the clients know of no other server",
+		Fault:    "of three servers with the ticks of the sample configuration, the follower of the holders is cut off from the others and still answers pings; the clients have no other server",
 		Try:      cutServerOff(false),
 	},
 	{Name: "half-open-leader", Takes: 26,
 		Question: "Is a holder at a deposed leader notified before the next client enters?",
-		Fault:    "the followers lose their connections to the leader, which does not notice it, and elect another; the clients of holders know of no other server",
+		Fault:    "the followers lose their connections to the leader, which does not notice it, and elect another; the clients of the holders have no other server",
 		Try:      cutServerOff(true),
 	},
 	{Name: "zk-holder-cut-off", Takes: 17, Tries: 200, Short: true, Deadline: 30 * time.Second, Prompt: 2*SessionTimeout + 2*tick, Arrival: 3 * SessionTimeout,
 		Question: "Is a holder that reaches no server notified before the next client enters?",
-		Fault:    "all messages between the holder and the server vanish, and neither side notices it; later that ends, and the holder locks again",
+		Fault:    "all messages between the holder and the server vanish, and neither side notices it; later messages pass again, and the holder locks again",
 		Source:   "samuel/go-zookeeper issue 20; Burrows 2006, The Chubby lock service, 2.8",
 		Tests:    []result.Guarantee{result.Failover, result.Recovery},
 		Expect: []Expectation{
@@ -59,7 +59,7 @@ var zooCutScenarios = table(Scenario{
 			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.Stuck}, "the server notifies it when it is connected again"},
 		},
 		Aims: append([]Aim{{zooRecommended, result.FaultAim{Figure: "window", Quantile: 1, Limit: float64(SessionTimeout + time.Second), Text: "session timeout + 1 s"}}},
-			toldBefore...),
+			notifiedBefore...),
 		Try: func(ctx context.Context, t *Try) {
 			at := t.At(ctx, t.Subjects[0])
 			through, proxies := t.Through(at)
@@ -176,7 +176,7 @@ func (s *Subject) asks(ops []string) func(faultproxy.Message) bool {
 func requestExpected(why string) []Expectation {
 	return []Expectation{
 		{zooSessions, nil, "lost requests are looked up or repeated on the next connection, and tickets that no client needs are removed"},
-		{"zk-persistent", nil, "it is zk-fair with tickets that outlive sessions, and none ends here"},
+		{"zk-persistent", nil, "it is zk-fair with tickets that outlive sessions, and no session ends here"},
 		relics,
 		{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind}, why},
 		{"curator-semaphore-mutex", []oracle.Anomaly{oracle.Stall, oracle.LeftBehind}, "a wait that is given up, as all are at the end, may leave it locked"},
@@ -188,18 +188,18 @@ var zooRequestScenarios = table(Scenario{
 	Family: "ZooKeeper message lost", Locks: zooLocks, Deadline: 20 * time.Second, Prompt: zooRequestPrompt, Arrival: zooRequestPrompt, Tries: 200,
 	Source: "hazard B6; samuel/go-zookeeper issue 229; ZOOKEEPER-22; CURATOR-678",
 	Tests:  []result.Guarantee{result.Recovery},
-	Expect: requestExpected("it returns the error and leaves its ticket in the queue, for as long as the session lives"),
+	Expect: requestExpected("it returns the error and leaves its ticket in the queue while the session lives"),
 }, []Scenario{
 	{Name: "zk-create-reply-lost", Takes: 12,
 		Question: "Is a ticket found again if the reply to its creation is lost?",
-		Fault:    "the server makes the ticket of a client, and its answer is lost with the connection",
-		Expect:   requestExpected("it looks for the ticket by the name in it, once, and leaves it in the queue if that fails"),
+		Fault:    "the server creates the ticket of a client, and its answer is lost with the connection",
+		Expect:   requestExpected("it searches once for the ticket by its unique name, and leaves it in the queue if that fails"),
 		Try:      losesOne(faultproxy.LoseReply, zooCreates),
 	},
 	{Name: "zk-delete-reply-lost", Takes: 11,
 		Question: "Is a release done if its reply is lost?",
 		Fault:    "the server removes the ticket of a holder, or hands its lock over, and its answer is lost with the connection",
-		Expect:   requestExpected("a release that fails is not tried again"),
+		Expect:   requestExpected("a failed release is not repeated"),
 		Try:      losesOne(faultproxy.LoseReply, zooDeletes),
 	},
 	{Name: "zk-request-lost", Takes: 28,

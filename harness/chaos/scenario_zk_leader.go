@@ -22,7 +22,7 @@ var zooLeaderScenarios = table(Scenario{
 	Family: "ZooKeeper server lost", Tests: []result.Guarantee{result.Failover, result.Fencing}, Locks: zooLocks, Deadline: 90 * time.Second, Prompt: zooPrompt, Arrival: zooPrompt, Tries: 30,
 }, []Scenario{
 	{Name: "leader-killed", Takes: 40, Down: true, Short: true,
-		Question: "For how long is a lock out of reach after the leader of the ensemble was killed?",
+		Question: "How long is a lock unavailable after the leader of the ensemble was killed?",
 		Fault:    "the leader of three servers is killed (SIGKILL), and restarted later",
 		Source:   "Hunt et al. 2010, ZooKeeper, 5.4; samuel/go-zookeeper issue 229",
 		Expect:   voted,
@@ -33,7 +33,7 @@ var zooLeaderScenarios = table(Scenario{
 		}),
 	},
 	{Name: "leader-stopped", Takes: 35, Down: true, Short: true,
-		Question: "For how long is a lock out of reach after the leader of the ensemble hangs?",
+		Question: "How long is a lock unavailable after the leader of the ensemble hangs?",
 		Fault:    "the leader of three servers is stopped (SIGSTOP), so that it accepts connections and answers nothing, and continued later",
 		Source:   "go-zookeeper/zk conn.go, authenticate; Gunawi et al. 2018, Fail-slow at scale",
 		Expect:   voted,
@@ -61,7 +61,7 @@ var zooLeaderScenarios = table(Scenario{
 		Source:   "Hunt et al. 2010, ZooKeeper, 5.4: a new leader gives each session a whole timeout",
 		Tests:    []result.Guarantee{result.Failover, result.Fencing, result.Recovery},
 		Expect: append([]Expectation{
-			{zooSessions, []oracle.Anomaly{oracle.Stall}, "the session of the dead holder runs for its whole timeout from the election on"},
+			{zooSessions, []oracle.Anomaly{oracle.Stall}, "the session of the dead holder has its whole timeout again from the election"},
 		}, elected[1:]...),
 		Aims: []Aim{{zooRecommended, result.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(zooPrompt + 2*tick + 500*time.Millisecond),
 			Text: "election of 1.5 s, session timeout, 2 ticks"}}},
@@ -78,7 +78,7 @@ var zooLeaderScenarios = table(Scenario{
 		Fault:    "a follower of three servers is killed, restarted a second later, and the leader is killed while it loads and catches up; then the leader is restarted",
 		Source:   "Junqueira, Reed & Serafini 2011, Zab, phase 2; ZOOKEEPER-2845",
 		Expect: append([]Expectation{
-			{zooSessions, []oracle.Anomaly{oracle.Stall}, "the servers have no majority until the one that catches up is ready, and initLimit ticks more for each vote that fails"},
+			{zooSessions, []oracle.Anomaly{oracle.Stall}, "the servers have no majority until the recovering one is ready, and for initLimit ticks more after each failed vote"},
 		}, elected[1:]...),
 		Try: outage(contend, func(ctx context.Context, t *Try, hosts []*Host, e *backend.Server, leader int) (undo func()) {
 			follower := t.follower(leader)
@@ -136,7 +136,7 @@ func kill(ctx context.Context, e *backend.Server, i int) (undo func()) {
 }
 
 var elected = []Expectation{
-	{zooSessions, nil, "its clients look for another server, where the session and the ticket live on, and try again what failed"},
+	{zooSessions, nil, "its clients connect to another server, which has the session and the ticket, and repeat failed requests"},
 	{"zk-persistent", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind}, "a ticket whose making has failed stays for ever"},
 	relics,
 	{"go-zookeeper-lock", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind}, "a request that fails leaves the ticket in the queue for as long as the session lives"},
@@ -144,7 +144,7 @@ var elected = []Expectation{
 }
 
 var voted = append([]Expectation{
-	{zooSessions, []oracle.Anomaly{oracle.Stall}, "the servers may need a second vote, initLimit ticks after the first, and no client can do anything meanwhile"},
+	{zooSessions, []oracle.Anomaly{oracle.Stall}, "the servers may need a second vote, initLimit ticks after the first, and no client is served meanwhile"},
 }, elected[1:]...)
 
 var soonElected = []Aim{{zooRecommended, result.FaultAim{Figure: "window", Quantile: 0.5, Limit: float64(1500 * time.Millisecond), Text: "1.5 s"}}}
@@ -155,7 +155,7 @@ func (t *Try) follower(leader int) int { return (leader + 1 + t.Rand.IntN(2)) % 
 
 const zooQueues = "zk-(handoff|fair|curator|herd|rw|rw-curator|two-level|two-level-local-first|cohort|poll|writelock|boolean-mutex|persistent|fair-historical|writelock-historical|boolean-mutex-historical)|go-zookeeper-lock|curator-(mutex|mutex-shared|rw)"
 
-var outdated = Expectation{zooHistorical, relics.Anomalies, "it does not look whether its ticket is there, and loses wake-ups without any fault"}
+var outdated = Expectation{zooHistorical, relics.Anomalies, "it does not check that its ticket exists, and loses wake-ups without any fault"}
 
 var zooOperatorScenarios = table(Scenario{
 	Family: "ZooKeeper operator", Locks: zooLocks, Deadline: 30 * time.Second, Prompt: zooRequestPrompt, Arrival: 2 * zooRequestPrompt, Tries: 200,
@@ -163,7 +163,7 @@ var zooOperatorScenarios = table(Scenario{
 }, []Scenario{
 	{Name: "zk-holder-ticket-deleted", Takes: 11,
 		Question: "Is a holder notified when an operator deletes its ticket?",
-		Fault:    "the ticket of the holder is deleted by another client, a second and a half after it was made",
+		Fault:    "another client deletes the ticket of the holder 1.5 s after its creation",
 		Source:   "docs of zkCli delete; Netflix/curator issue 9",
 		Locks:    zooQueues,
 		Expect: []Expectation{
@@ -174,12 +174,12 @@ var zooOperatorScenarios = table(Scenario{
 		Try: deleteTicket(0),
 	},
 	{Name: "zk-waiter-ticket-deleted", Takes: 21,
-		Question: "Does a waiter get the lock whose ticket an operator has deleted, and alone?",
-		Fault:    "the ticket of the waiter is deleted by another client, a second and a half after it was made",
+		Question: "Does a waiter whose ticket an operator has deleted still get the lock, and alone?",
+		Fault:    "another client deletes the ticket of the waiter 1.5 s after its creation",
 		Source:   "go-zookeeper/zk lock.go, which compares its own number with the listed ones",
 		Locks:    zooQueues,
 		Expect: []Expectation{
-			{"zk-(fair|curator|rw-curator|writelock|boolean-mutex)", []oracle.Anomaly{oracle.Overtaken}, "it finds that its ticket is gone when the one ahead goes, and queues again"},
+			{"zk-(fair|curator|rw-curator|writelock|boolean-mutex)", []oracle.Anomaly{oracle.Overtaken}, "it notices that its ticket is gone when the ticket ahead is deleted, and queues again"},
 			{zooSessions, nil, "it is notified that its ticket is gone, and queues again"},
 			outdated,
 			{"go-zookeeper-lock", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Overtaken}, "it takes itself for the first if it lists no lower number, whether it finds its own or not"},
@@ -192,7 +192,7 @@ var zooOperatorScenarios = table(Scenario{
 		Fault:    "all tickets of each lock and the node above them are deleted by another client, while clients hold and wait",
 		Source:   "Netflix/curator issue 29; docs of zkCli deleteall",
 		Expect: []Expectation{
-			{zooSessions, []oracle.Anomaly{oracle.TwoHolders}, "a holder of milliseconds does not watch its ticket yet; tokens rise all the same"},
+			{zooSessions, []oracle.Anomaly{oracle.TwoHolders}, "a holder does not watch its ticket in the first milliseconds; tokens rise nevertheless"},
 			outdated,
 			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.Stall, oracle.Stuck, oracle.Overtaken, oracle.LeftBehind}, "a holder does not watch its ticket, and a waiter does not look whether it is there"},
 		},
@@ -210,12 +210,12 @@ var zooOperatorScenarios = table(Scenario{
 		},
 	},
 	{Name: "zk-numbers-end", Takes: 30,
-		Question: "Does a lock exclude when the numbers of tickets end?",
-		Fault:    "none: the first snapshot of the server counts all tickets of each lock but a few of the 2^31, which is 15 days at 1,700 acquisitions a second",
+		Question: "Does a lock still exclude when ticket numbers run out?",
+		Fault:    "none: in the first snapshot of the server each lock has used all but a few of its 2^31 tickets, as after 15 days with 1,700 acquisitions a second",
 		NoFault:  true,
 		Source:   "ZOOKEEPER-3249; DataTree.createNode of ZooKeeper 3.8",
 		Expect: []Expectation{
-			{zooSessions + "|zk-persistent", nil, "it refuses numbers near the end, and makes its node again while there is no ticket"},
+			{zooSessions + "|zk-persistent", nil, "it refuses numbers near the end, and recreates its node while there is no ticket"},
 			{".*", []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.TokenFell, oracle.Overtaken, oracle.Stall, oracle.Stuck, oracle.LeftBehind, oracle.Misled}, "it orders tickets by numbers, which are equal or negative now"},
 		},
 		Try: func(ctx context.Context, t *Try) {

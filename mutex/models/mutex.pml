@@ -1,12 +1,12 @@
 /*
- * Mutex, as in mutex.go. Every change of its state is a read-modify-write instruction, so
- * one order of all steps is assumed. The lock's clock is any: a handover may be due at each
- * acquisition beside waiters.
+ * Mutex, as in mutex.go. Every change of its state is a read-modify-write instruction, so the
+ * model assumes one order of all steps. The model has no clock: a handover may be due at
+ * any acquisition while others wait.
  *
  *	TRY         workers may also call TryLock
  *	GIVE_UP=1   a waiter, but not worker 0, may give up at any time
- *	DUE         a handover is due at each acquisition beside waiters
- *	STARVATION  the property is that worker 0 gets in; the workers are alike
+ *	DUE         a handover is due at each acquisition while others wait
+ *	STARVATION  the property is that worker 0 enters; the workers are equivalent
  *
  * Mutants:
  *
@@ -20,20 +20,20 @@
  *	LEAVE_WOKEN    a woken waiter that gives up leaves the list at once
  *	DROP_PERMIT    a waiter that gives up ignores the lock that it was given
  *	NO_QUEUE       a waiter that gives up changes the list without the queue bit
- *	LOOK_ONCE      a release does not look again after it waited for the queue bit
+ *	LOOK_ONCE      a release does not check again after it waited for the queue bit
  */
 #ifndef N
 #define N 3
 #endif
 
 bit held, woken, queue, handover;
-byte waiting;         /* the waiters that the state counts */
+byte waiting;         /* the number of waiters in the state */
 byte list[N], length; /* their numbers, the longest waiter first */
-bit permit[N];        /* of a parker */
+bit permit[N];        /* of the worker's parker */
 byte inside;          /* workers that hold the lock */
 
 #ifdef STARVATION
-bit wants; /* worker 0 has come and is not in */
+bit wants; /* worker 0 waits */
 #define COME d_step { wants = (_pid == 0 -> 1 : wants) }
 ltl starvation { [] (wants -> <> !wants) }
 #else
@@ -47,7 +47,7 @@ ltl starvation { [] (wants -> <> !wants) }
 #endif
 #define toWake (waiting > 0 && free && !handover && !woken)
 
-/* busy is when a waiter may join. */
+/* busy is the condition under which a waiter may join. */
 #ifdef JOIN_FREE
 #define busy true
 #else
@@ -62,22 +62,22 @@ inline enter() {
 #endif
 }
 
-/* take is the CompareAndSwap of a take that succeeds. */
+/* take is a CompareAndSwap that succeeds and takes the lock. */
 inline take() {
 	held = 1;
 	due = waiting > 0;
 	enter()
 }
 
-/* insert puts the worker at the end of the list. */
+/* insert appends the worker to the list. */
 inline insert() {
 	assert(length < N);
 	list[length] = _pid;
 	length++
 }
 
-/* drop takes waiter p out of the list. What is left behind is set to 0: states
-   that differ there alone would be explored twice. */
+/* drop removes waiter p from the list. It sets the unused entry to 0, so that states that
+   differ only there are not explored twice. */
 inline drop(p) {
 	k = 0;
 	do

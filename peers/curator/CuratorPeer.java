@@ -34,10 +34,10 @@ import org.apache.zookeeper.client.ZKClientConfig;
 import org.apache.zookeeper.data.ACL;
 
 /**
- * Takes locks of Apache Curator on behalf of another process, which speaks the
- * protocol of docs/external-peers.md over loopback sockets. One source file,
- * Java 11, started by "java CuratorPeer.java"; it needs Curator on the class
- * path and nothing else. It ends when its standard input does.
+ * Takes locks of Apache Curator for another process, with the protocol of
+ * docs/external-peers.md over loopback sockets. It is one source file for Java 11, started by
+ * "java CuratorPeer.java". It needs only Curator on the class path. It ends at the end of its
+ * standard input.
  */
 public final class CuratorPeer {
     private final String token;
@@ -62,7 +62,7 @@ public final class CuratorPeer {
         System.out.println("HELLO peer=curator version=" + version() + " java=" + System.getProperty("java.version")
                 + " addr=" + door.getInetAddress().getHostAddress() + " port=" + door.getLocalPort());
         while (in.readLine() != null) {
-            // Whatever the owner says: only the end counts.
+            // Ignore the content: only the end of the input counts.
         }
         Runtime.getRuntime().halt(0);
     }
@@ -87,7 +87,7 @@ public final class CuratorPeer {
             try {
                 task.run();
             } catch (Exception e) {
-                // The connection is gone, and with it whom to tell.
+                // The connection is gone, so nobody can receive the error.
             }
         }, name);
         t.setDaemon(true);
@@ -95,7 +95,7 @@ public final class CuratorPeer {
         return t;
     }
 
-    /** Serves one connection: its first line says what it is for. */
+    /** Serves one connection. Its first line selects the service. */
     private void serve(Socket socket) throws Exception {
         try (Line line = new Line(socket)) {
             Words first = line.read();
@@ -119,7 +119,7 @@ public final class CuratorPeer {
                     default:
                         line.write("error unknown verb " + first.verb);
                 }
-            } catch (Exception | Error e) { // for example a class that is missing
+            } catch (Exception | Error e) { // for example a missing class
                 line.write("error " + said(e));
             }
         }
@@ -185,7 +185,7 @@ public final class CuratorPeer {
             out.flush();
         }
 
-        /** Like write, but what is written may wait for more. */
+        /** Like write, but without a flush. */
         synchronized void append(String text) {
             out.print(text + "\n");
         }
@@ -236,7 +236,7 @@ public final class CuratorPeer {
         }
     }
 
-    /** One lock object, or the two of a read-write lock. */
+    /** One lock object, or the two objects of a read-write lock. */
     private static final class Lock {
         final InterProcessLock exclusive;
         final InterProcessLock shared; // null if readers do not share
@@ -262,13 +262,13 @@ public final class CuratorPeer {
         }
     }
 
-    /** One CuratorFramework, hence one session, for the workers that name it. */
+    /** One CuratorFramework, and so one session, for all workers with its name. */
     private final class Client {
         final int number = numbers.incrementAndGet();
         final Words how;
         final Line line;
         final CuratorFramework framework;
-        final Lock instance; // of all workers; null if each has its own
+        final Lock instance; // common to all workers; null if each has its own
         final Map<Integer, Worker> workers = new ConcurrentHashMap<>();
         final AtomicInteger epoch = new AtomicInteger(1); // counts the sessions
 
@@ -294,7 +294,7 @@ public final class CuratorPeer {
             clients.put(number, this);
         }
 
-        /** Lets the compiler see the lock: two threads contend for another one. */
+        /** Lets the compiler optimize the lock: two threads contend for another one. */
         private void warmUp(long ns) throws Exception {
             String path = how.get("path") + "-warm-up";
             long end = System.nanoTime() + ns;
@@ -352,7 +352,7 @@ public final class CuratorPeer {
             line.write("closed");
         }
 
-        /** Removes the nodes of the lock at path that nobody needs. */
+        /** Removes the unused nodes of the lock at path. */
         private void sweep(String path) {
             for (String below : how.get("recipe").equals("semaphore") ? new String[] {"/locks", "/leases", ""} : new String[] {""}) {
                 try {
@@ -360,13 +360,13 @@ public final class CuratorPeer {
                         framework.delete().forPath(path + below);
                     }
                 } catch (Exception e) {
-                    // It is in use, or gone.
+                    // The node is in use, or gone.
                 }
             }
         }
     }
 
-    /** One worker, whose thread owns what it locks. */
+    /** One worker, whose thread owns the locks that it takes. */
     private static final class Worker {
         final Client client;
         final int number;
@@ -374,8 +374,8 @@ public final class CuratorPeer {
         final Lock lock;
         final Thread thread = Thread.currentThread();
         private long current; // request under way, 0 for none
-        private long cancelled; // this request and those before it
-        private int exclusive; // holds
+        private long cancelled; // last cancelled request, with all before it
+        private int exclusive; // number of holds
         private int shared;
 
         Worker(Client client, Words how, Line line) {
@@ -419,12 +419,12 @@ public final class CuratorPeer {
                     default:
                         return "error unknown verb " + w.verb;
                 }
-            } catch (Exception | Error e) { // an Error, too, is to be said, not to end the line
+            } catch (Exception | Error e) { // reports an Error too, instead of closing the connection
                 return "error " + said(e);
             }
         }
 
-        /** Waits so many milliseconds for l, for ever if negative. */
+        /** Waits up to wait milliseconds for l, without a limit if wait is negative. */
         private String acquire(InterProcessLock l, long request, long wait) throws Exception {
             int epoch = client.epoch.get();
             if (!begin(request)) {
@@ -459,7 +459,7 @@ public final class CuratorPeer {
 
         private synchronized void end() {
             current = 0;
-            Thread.interrupted(); // a cancel that came too late is void
+            Thread.interrupted(); // discards a cancel that came too late
         }
 
         private synchronized boolean wasCancelled(long request) {
@@ -473,7 +473,7 @@ public final class CuratorPeer {
             }
         }
 
-        /** Releases what a worker that has gone still holds. */
+        /** Releases the locks of a worker that is gone. */
         private void leave() throws Exception {
             for (; exclusive > 0; exclusive--) {
                 lock.exclusive.release();
@@ -484,7 +484,7 @@ public final class CuratorPeer {
         }
     }
 
-    /** A whole measurement in this process: n threads in a closed loop. */
+    /** A complete measurement in this process: n threads in a closed loop. */
     private static final class Cell {
         private final Words how;
         private final Line line;
@@ -563,13 +563,13 @@ public final class CuratorPeer {
             }
         }
 
-        /** One worker of a cell. Its log is its own until it has ended. */
+        /** One worker of a cell. Only its thread uses the log until it ends. */
         private final class Turns extends Thread {
             private final int number;
             private final InterProcessLock lock;
             private final long hold;
             private final long think;
-            private long[] log = new long[3 * 4096]; // three times per turn
+            private long[] log = new long[3 * 4096]; // three times per acquisition
             private int n;
 
             Turns(int number, InterProcessLock lock, long hold, long think) {

@@ -1,13 +1,16 @@
--- Shared by the scripts of the queue, in front of each of them.
+-- Prefix of every script of the queue.
 -- KEYS[1] the lock: absent if it is free, else its owner and the owner's token.
 -- KEYS[2] the queue: a sorted set of waiters, in order of arrival.
--- KEYS[3] a counter that never falls: tokens, and places in the queue.
--- KEYS[4] what the keys of mailboxes, which are lists, begin with. It is no key: while the
--- slot of the lock migrates a cluster refuses a script that names several keys of which one
--- does not exist (TRYAGAIN), and so it refuses before anything is written. Without that a
--- script would fail at its first command for a key that does not exist. A script that must
--- run nevertheless names KEYS[1] alone: seize, renew and free; draw names the counter alone.
--- A waiter, and an owner, is called mailbox:number. ARGV[1] is the asking one.
+-- KEYS[3] a counter that never decreases: tokens, and places in the queue.
+-- KEYS[4] the prefix of the keys of mailboxes, which are lists.
+--
+-- KEYS[4] is never a key itself. While the slot of the lock migrates, a cluster refuses a
+-- script that names several keys if one of them does not exist (TRYAGAIN). The missing key
+-- makes the cluster refuse before the script writes anything. Without it the script would
+-- fail later, at its first command for a key that does not exist. A script that must run
+-- during a migration names one key: seize, renew and free name KEYS[1], draw the counter.
+--
+-- A waiter or owner has the name mailbox:number. ARGV[1] is the caller.
 -- Times are in microseconds by the server's clock.
 local clock = redis.call('TIME')
 local now = clock[1] * 1000000 + clock[2]
@@ -17,7 +20,7 @@ local function owner()
   local held = redis.call('GET', KEYS[1])
   if held then
     local waiter, token = string.match(held, '^(%S+) (%d+)$')
-    return waiter or held, token -- or a value that is not ours, which stays
+    return waiter or held, token -- a value that another program wrote stays
   end
 end
 
@@ -25,20 +28,19 @@ local function mailbox(waiter)
   return KEYS[4] .. string.match(waiter, '^[^:]*')
 end
 
--- Notifications to this mailbox, if there is one, are for the asking process and go with
--- the reply.
+-- The mailbox of the calling process, if set. Its notifications are part of the reply.
 local here
 local notifications = {}
 
--- Returns n and those notifications.
+-- Returns n, followed by the notifications for the calling process.
 local function reply(n)
   table.insert(notifications, 1, n)
   return notifications
 end
 
--- Writes to the mailbox of a waiter: token 0 says only until when the lock is
--- taken, in span milliseconds from now. Returns whether it may be read: not if there is
--- a limit in microseconds, and another notification has lain there for that long.
+-- Writes a notification to the mailbox of a waiter. With token 0 it grants nothing and only
+-- reports that the lock is taken for span milliseconds from now. Returns false if another
+-- notification has been there unread for limit microseconds; then the process is not reading.
 local function post(waiter, token, span, limit)
   local box = mailbox(waiter)
   local notification = waiter .. ' ' .. token .. ' ' .. stamp .. ' ' .. span
@@ -48,7 +50,7 @@ local function post(waiter, token, span, limit)
   end
   if redis.call('RPUSH', box, notification) > 1 and limit then
     local written
-    for i = 0, 7 do -- in front there may be words by which a process ends its own pop
+    for i = 0, 7 do -- the first elements may be words with which a process ends its own pop
       written = written or string.match(redis.call('LINDEX', box, i) or '', '^%S+ %d+ (%d+)')
     end
     if written and now - written >= limit then
@@ -60,13 +62,13 @@ local function post(waiter, token, span, limit)
   return true
 end
 
--- Returns the next number of the counter, which is also at least the time: so it
--- rises even if the counter was lost, and may be forgotten a day after it is used.
+-- Returns the next number of the counter, which is never less than the time. So the numbers
+-- increase even if the counter was lost, and the counter may expire a day after its last use.
 local function number()
   local n, text, keep = now, stamp, '86400000'
   local counter = KEYS[3] or KEYS[1]
   local last = tonumber(redis.call('GET', counter) or 0)
-  if last >= now then -- the clock was set back, or this script admits several
+  if last >= now then -- the clock was set back, or this script admits several waiters
     n = last + 1
     text, keep = string.format('%.0f', n), string.format('%.0f', 86400000 + (n - now) / 1000)
   end
@@ -81,11 +83,11 @@ local function own(waiter, span)
   return token
 end
 
--- Returns in how many milliseconds the waiter at that place should ask whether an
--- owner is still there whose time ends in left milliseconds and whose token is given:
--- then, but if grant milliseconds are all that it has had so far, only the first waiter
--- does, and the one that handed over. The others ask in time to find out within a
--- lease should both of those have died. (A token is the time at which it was made.)
+-- Returns the milliseconds after which the waiter with ahead waiters before it should check
+-- the owner, whose time ends in left milliseconds. Normally that is left. If the owner has
+-- had only a grant of grant milliseconds, only the first waiter and the process that handed
+-- over check at its end. The other waiters check later, soon enough to notice within a lease
+-- that both have died. (A token is the time at which it was made.)
 local function ask_in(ahead, left, token, grant, lease)
   if ahead > 0 and token and now - token + left * 1000 <= grant * 1000 + 2000 then
     return math.max(left, lease - grant)
@@ -93,10 +95,10 @@ local function ask_in(ahead, left, token, grant, lease)
   return left
 end
 
--- Gives the lock to the first waiter for span milliseconds, within which it must
--- ask for more, or frees it. A waiter in whose mailbox a message has lain for
--- that long does not read any more, and is left out. Returns the new owner, or
--- nothing. If that is self, the caller makes it the owner.
+-- Grants the lock to the first waiter for span milliseconds, or frees it without waiters.
+-- The waiter must ask for a whole lease within that time. A waiter with a notification that
+-- has been unread for that long is skipped. Returns the new owner, or nothing. If the new
+-- owner is self, grant writes nothing for it: the caller does.
 local function grant(span, self)
   while true do
     local waiter = redis.call('ZPOPMIN', KEYS[2])[1]

@@ -1,11 +1,11 @@
--- In front of the scripts that take a lock. The last argument may be "needs" and the
--- names of commands by which the lock will be renewed and released, each with the
--- number of its arguments: a user that may not send one of them is told so before
--- anything is written. The arguments are asked about as well, and must be such as the
--- command takes: Redis 7.0.15 crashes over a SET without a key. Before 7 none can tell.
+-- Prefix of the scripts that take a lock. The last argument may be "needs", followed by the
+-- commands that renew and release the lock, each with the number of its arguments. If the
+-- user may not send one of them, the script fails before it writes anything. The check also
+-- covers the arguments, which must be valid for the command: Redis 7.0.15 crashes on a SET
+-- without a key. Servers before Redis 7 cannot check permissions.
 local needs = string.match(ARGV[#ARGV], '^needs (.*)$')
 if needs and redis.acl_check_cmd then
-  -- The server may lack the scripts that renew and release, which only EVAL sends.
+  -- If the server has not cached the scripts that renew and release, only EVAL can send them.
   if not redis.acl_check_cmd('eval', 'return 1', '1', KEYS[1]) then
     return redis.error_reply('NOPERM this user may not send eval, by which the lock is renewed or released')
   end

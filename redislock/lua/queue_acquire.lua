@@ -1,11 +1,12 @@
--- Takes the lock, or a place in the queue, or says what has come of that: any
--- repetition by the same waiter does the same.
+-- Takes the lock or a place in the queue. A repetition by the same waiter keeps what it
+-- has and returns the present state.
 -- ARGV[2] the lease and ARGV[3] the grant timeout in milliseconds. ARGV[4] is 1
 -- to take a place if the lock is not free.
--- Returns {token, 0, time, 0} if the waiter owns the lock, with a whole lease
--- ahead; else {0, span, time, ahead}: it should ask again in span milliseconds, or
--- whenever it likes if that is -1; where it takes no place, span is -1 unless the lock
--- was handed on. There are so many waiters ahead, or -1 if it has no place.
+-- Returns {token, 0, time, 0} if the waiter owns the lock, for a whole lease from now.
+-- Otherwise returns {0, span, time, ahead}. The waiter should ask again in span
+-- milliseconds, or at any time if span is -1. Without a place, span is -1 unless this call
+-- handed the lock to another waiter. ahead is the number of waiters before this one, or -1
+-- if it has no place.
 local holder, token = owner()
 if holder == ARGV[1] then
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
@@ -13,8 +14,8 @@ if holder == ARGV[1] then
 end
 local lapsed = not holder
 if lapsed then
-  -- Without waiters nothing is written before the lock is: a server that is out of
-  -- memory refuses only the first thing that a script writes.
+  -- A server that is out of memory refuses only the first write of a script. Without
+  -- waiters the first write is the lock's.
   if redis.call('EXISTS', KEYS[2]) == 1 then
     holder = grant(tonumber(ARGV[3]), ARGV[1])
   end

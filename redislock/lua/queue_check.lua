@@ -1,6 +1,6 @@
--- Gives the lock to the first waiter if the owner's time has run out.
+-- Grants the lock to the first waiter if the owner's time has run out.
 -- ARGV[2] the grant timeout in milliseconds.
--- Returns 2 if it did, 1 if the lock is free and has no waiters, 0 if it is held.
+-- Returns 2 if it did, 1 if the lock is free without waiters, 0 if it is held.
 if owner() then
   return 0
 end

@@ -1,6 +1,6 @@
--- The process that watched a hand-over goes away: from now on the first waiter does.
--- Gives it the lock if the owner's time has run out. ARGV[2] the grant timeout in
--- milliseconds.
+-- Passes the check of a handover from a process that exits to the first waiter. Grants the
+-- lock to that waiter if the owner's time has run out.
+-- ARGV[2] the grant timeout in milliseconds.
 if not owner() then
   grant(tonumber(ARGV[2]))
 end

@@ -1,9 +1,12 @@
--- Takes the lock away from the asking waiter and gives it to the next, or takes
--- the waiter out of the queue. A lock whose owner's time has run out is handed on
--- as well. ARGV[2] the grant timeout in milliseconds.
--- Returns 2 if the next has the lock, 1 if it is free now; if the waiter did not
--- own it, 3 if it was handed on, else 0; -1 if it was not in the queue either: its
--- time was over, or this is a repetition. Notifications to the same process follow.
+-- Releases the lock of the caller and grants it to the next waiter, or removes the caller
+-- from the queue. If the time of another owner has run out, it grants the lock as well.
+-- ARGV[2] the grant timeout in milliseconds.
+-- Returns, followed by the notifications for the calling process:
+--    2  the caller owned the lock, and the next waiter has it now
+--    1  the caller owned the lock, and it is free now
+--    3  the caller was in the queue, and the lock was granted to another waiter
+--    0  the caller was in the queue
+--   -1  neither: the caller's time was over, or the request is a repetition
 here = mailbox(ARGV[1])
 local holder = owner()
 if holder == ARGV[1] then

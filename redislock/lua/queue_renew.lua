@@ -1,5 +1,5 @@
--- Gives the owner a whole lease again. ARGV[2] the lease in milliseconds.
--- Returns 1, or 0 if the asking one does not own the lock.
+-- Restarts the owner's lease. ARGV[2] the lease in milliseconds.
+-- Returns 1, or 0 if the caller does not own the lock.
 if owner() ~= ARGV[1] then
   return 0
 end

@@ -1,6 +1,5 @@
--- Takes the lock if it is free, with or without waiters, and without a token (0), for one
--- that never waits in the queue.
--- ARGV[2] the lease in milliseconds. Returns 1, or 0 if another has the lock.
+-- Takes a free lock ahead of any waiters, with token 0, for a caller that never queues.
+-- ARGV[2] the lease in milliseconds. Returns 1, or 0 if another owner has the lock.
 local holder = owner()
 if holder and holder ~= ARGV[1] then
   return 0

@@ -1,41 +1,41 @@
--- Shared by the scripts of the queue with several holders, in front of each of
--- them and behind grant.lua, of which they use now, mailbox, post and number.
+-- Prefix of every script of the queue with several holders. It follows grant.lua and uses
+-- its now, mailbox, post and number.
 -- KEYS[1] the holders: a sorted set by the end of their time.
--- KEYS[5] their tokens: a hash. The other keys are those of grant.lua.
--- A waiter, and a holder, is called mailbox:number:limit: it holds the lock
--- together with limit - 1 others at most.
+-- KEYS[5] the holders' tokens: a hash. The other keys are as in grant.lua.
+-- A waiter or holder has the name mailbox:number:limit. It shares the lock with at most
+-- limit - 1 others.
 
 local function limit(waiter)
   return tonumber(string.match(waiter, '%d+$'))
 end
 
--- Whether the waiter may hold the lock beside those that do. Those agree with each
--- other, so that one of them speaks for all.
+-- Reports whether the waiter may share the lock with the present holders. These allow each
+-- other, so the check of one of them is enough.
 local function fits(waiter)
   local n = redis.call('ZCARD', KEYS[1])
   return n == 0 or n < math.min(limit(waiter), limit(redis.call('ZRANGE', KEYS[1], 0, 0)[1]))
 end
 
--- Lets a key live for span milliseconds more at least.
+-- Extends the time to live of a key to at least span milliseconds.
 local function keep(key, span)
   redis.call('PEXPIRE', key, math.max(span, redis.call('PTTL', key)))
 end
 
--- Whether the waiter is a holder whose time has not run out.
+-- Reports whether the waiter is a holder whose time has not run out.
 local function holds(waiter)
   return now < tonumber(redis.call('ZSCORE', KEYS[1], waiter) or 0)
 end
 
--- Gives a holder span milliseconds from now. The life of the key comes first: a server
--- that is out of memory refuses what a script writes first if that may need some, and a
--- renewal must not be refused.
+-- Gives a holder span milliseconds from now. A server that is out of memory refuses the
+-- first write of a script if that may need memory. A renewal must not be refused, so keep
+-- comes first.
 local function prolong(waiter, span)
   keep(KEYS[1], span)
   redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), waiter)
 end
 
--- Makes waiter a holder with that token for span milliseconds. A renewal may miss the tokens,
--- so they live for a day at least.
+-- Makes waiter a holder with that token for span milliseconds. A renewal may fail to extend
+-- the key of the tokens, so that key lives for at least a day.
 local function admit(waiter, span, token)
   redis.call('HSET', KEYS[5], waiter, token)
   redis.call('ZADD', KEYS[1], string.format('%.0f', now + span * 1000), waiter)
@@ -49,8 +49,8 @@ local function dismiss(waiter)
   return redis.call('ZREM', KEYS[1], waiter) == 1
 end
 
--- Dismisses the holders whose time has run out. If the key of the holders expired with them,
--- only their tokens are left.
+-- Dismisses the holders whose time has run out. If the key of the holders has expired, it
+-- deletes the tokens that are left.
 local function reap()
   for _, waiter in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp)) do
     dismiss(waiter)
@@ -60,14 +60,13 @@ local function reap()
   end
 end
 
--- Returns the milliseconds until the first of the holders runs out of time, 0 if
--- there are none.
+-- Returns the milliseconds until the time of the first holder ends, or 0 without holders.
 local function left()
   local first = redis.call('ZRANGE', KEYS[1], 0, 0, 'WITHSCORES')
   return first[2] and math.max(math.ceil((first[2] - now) / 1000), 0) or 0
 end
 
--- Tells the first waiter when the lock can be free, and to ask then.
+-- Notifies the first waiter of the time at which the lock can be free. It asks again then.
 local function tell()
   local first = redis.call('ZRANGE', KEYS[2], 0, 0)[1]
   if first then
@@ -75,9 +74,9 @@ local function tell()
   end
 end
 
--- Returns in how many milliseconds the waiter at that place should ask whether the
--- holders are still there: what ask_in says of the first of them whose time ends and that
--- has had more than a grant, or of those before.
+-- Returns the milliseconds after which the waiter with ahead waiters before it should check
+-- the holders: the least result of ask_in. Holders are in order of the end of their time. The
+-- loop stops at the first one for which ask_in returns that end.
 local function watch(ahead, grant, lease)
   local soonest = -1
   local holders = redis.call('ZRANGE', KEYS[1], 0, 15, 'WITHSCORES')
@@ -94,10 +93,10 @@ local function watch(ahead, grant, lease)
   return soonest
 end
 
--- Admits waiters for span milliseconds, within which they must ask for more, in
--- the order of arrival, until one does not fit. Those that do not read any more are left
--- out, as by grant; self is admitted for lease instead, without a message. Returns the
--- token of self, if it was among them, and whether others were.
+-- Admits waiters for span milliseconds, in order of arrival, until one does not fit. They
+-- must ask for a whole lease within that time. It skips waiters that do not read, as grant
+-- does. It admits self for lease milliseconds, without a notification. Returns the token of
+-- self if it was admitted, and whether other waiters were.
 local function serve(span, self, lease)
   local token, others = nil, false
   while true do

@@ -1,14 +1,14 @@
--- Takes the lock, or a place in the queue, or says what has come of that: any
--- repetition by the same waiter does the same.
+-- Takes the lock or a place in the queue. A repetition by the same waiter keeps what it
+-- has and returns the present state.
 -- ARGV[2] the lease and ARGV[3] the grant timeout in milliseconds. ARGV[4] is 1
--- to take a place if the lock cannot be had.
--- Returns {token, 0, time, 0} if the waiter holds the lock, with a whole lease
--- ahead; else {0, span, time, ahead}: it should ask again in span milliseconds, or
--- whenever it likes if that is -1; where it takes no place, span is -1 unless others
--- were admitted. There are so many waiters ahead, or -1 if it has no place.
+-- to take a place if the lock is not available.
+-- Returns {token, 0, time, 0} if the waiter holds the lock, for a whole lease from now.
+-- Otherwise returns {0, span, time, ahead}. The waiter should ask again in span
+-- milliseconds, or at any time if span is -1. Without a place, span is -1 unless this call
+-- admitted others. ahead is the number of waiters before this one, or -1 if it has no place.
 reap()
 local token = redis.call('HGET', KEYS[5], ARGV[1])
-if token and redis.call('ZSCORE', KEYS[1], ARGV[1]) then -- which may have been deleted without the former
+if token and redis.call('ZSCORE', KEYS[1], ARGV[1]) then -- KEYS[1] may have been deleted alone
   prolong(ARGV[1], ARGV[2])
   return {tonumber(token), 0, now, 0}
 end

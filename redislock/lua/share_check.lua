@@ -1,6 +1,6 @@
--- Admits waiters in the place of holders whose time has run out. ARGV[2] the grant
+-- Admits waiters in place of holders whose time has run out. ARGV[2] the grant
 -- timeout in milliseconds.
--- Returns 2 if it did, 1 if the lock is free and has no waiters, 0 if it is held.
+-- Returns 2 if it did, 1 if the lock is free without waiters, 0 if it is held.
 reap()
 local _, others = serve(tonumber(ARGV[2]))
 if others then

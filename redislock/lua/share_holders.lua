@@ -1,4 +1,4 @@
--- Returns the holders whose time is not over, each with its token behind it.
+-- Returns the holders whose time is not over, each followed by its token.
 local all = {}
 for _, holder in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], string.format('(%.0f', now), '+inf')) do
   all[#all + 1] = holder

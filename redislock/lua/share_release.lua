@@ -1,8 +1,11 @@
--- Dismisses the asking holder, or takes the asking waiter out of the queue, and
--- admits those that fit now. ARGV[2] the grant timeout in milliseconds.
--- Returns 2 if it held the lock and others were admitted, 1 if it held it, 0 if
--- it did not, 3 if others were admitted then; -1 if it was not in the queue either: its
--- time was over, or this is a repetition. Notifications to the same process follow.
+-- Dismisses the caller, or removes it from the queue, and admits the waiters that fit then.
+-- ARGV[2] the grant timeout in milliseconds.
+-- Returns, followed by the notifications for the calling process:
+--    2  the caller held the lock, and waiters were admitted
+--    1  the caller held the lock
+--    3  the caller was in the queue, and waiters were admitted
+--    0  the caller was in the queue
+--   -1  neither: the caller's time was over, or the request is a repetition
 here = mailbox(ARGV[1])
 reap()
 local held = dismiss(ARGV[1])

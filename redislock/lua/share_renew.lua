@@ -1,6 +1,7 @@
--- Gives the holder a whole lease again. ARGV[2] the lease in milliseconds. ARGV[3] the tokens,
--- which are not named as a key: they live on as well, unless they are on another node than the
--- lock while the slot migrates. Returns 1, or 0 if the asking one does not hold the lock.
+-- Restarts the holder's lease. ARGV[2] the lease in milliseconds. ARGV[3] the key of the
+-- tokens, which is not in KEYS: its time to live is extended as well, unless it is on another
+-- node than the lock while the slot migrates.
+-- Returns 1, or 0 if the caller does not hold the lock.
 if not holds(ARGV[1]) then
   return 0
 end

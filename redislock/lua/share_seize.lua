@@ -1,5 +1,4 @@
--- Admits the asking one, which never waits in the queue, if it fits, with or without
--- waiters, and without a token.
+-- Admits the caller, which never queues, if it fits. It passes any waiters and gets no token.
 -- ARGV[2] the lease in milliseconds. Returns 1, or 0 if it does not fit.
 for _, waiter in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', stamp)) do
   redis.call('ZREM', KEYS[1], waiter) -- its token stays for a day

@@ -1,13 +1,15 @@
 /*
  * The protocol of Reentrant and PubSubMutex: one key, and a channel that wakes waiters. Each
- * script in ../lua is one step; ../subscription.go and ../broadcast.go are the rest.
+ * script in ../lua is one step. The other steps are in ../subscription.go and
+ * ../broadcast.go.
  *
- * A message has no effect but that a waiter asks. A waiter that nothing wakes asks when the
- * lease that it was told of is over (see Time); it may only come to that if a holder was lost.
+ * The only effect of a message is that a waiter asks for the lock. A waiter without a message
+ * asks at the end of the lease in its latest reply (see Time). That may only be necessary if
+ * a holder was lost.
  *
  *	N        processes, each with one subscription
  *	W        waiters of each process
- *	HERD     a message wakes all waiters of a process, as of PubSubMutex; else one
+ *	HERD     a message wakes all waiters of a process (PubSubMutex), otherwise one
  *	TURNS    how often each waiter may come
  *	CRASHES  how many processes may die, at any step
  *	CANCEL   how often a waiter may give up
@@ -15,9 +17,9 @@
  *
  * Mutants:
  *
- *	TRUST       a message is taken for the lock
- *	NO_CONFIRM  no waiter asks when a subscription begins, or begins again
- *	NO_PASS_ON  a waiter that gives up wakes no other in its place
+ *	TRUST       a waiter takes a message for the lock
+ *	NO_CONFIRM  no waiter asks when a subscription begins or is renewed
+ *	NO_PASS_ON  a waiter that gives up does not wake another one
  *	NO_MESSAGE  a release is not published
  */
 #ifndef N
@@ -38,7 +40,7 @@
 #ifndef BREAKS
 #define BREAKS 0
 #endif
-#define ALL (N*W) /* waiters: those of process p are p*W to p*W + W-1 */
+#define ALL (N*W) /* waiters; process p has p*W to p*W + W-1 */
 #define VACANT ALL
 #define process(w) ((w)/W)
 
@@ -46,14 +48,14 @@ byte owner = VACANT; /* of the key */
 
 mtype = { none, begun, live }; /* a subscription */
 mtype sub[N] = none;
-byte messages[N]; /* on their way */
+byte messages[N]; /* in transit */
 
 mtype = { away, asking, waiting, inside, dead };
 mtype at[ALL] = away;
 bit woken[ALL];
 bit believes[ALL];
 byte turns[ALL];
-bit over;   /* no waiter comes any more */
+bit over;   /* no more waiters arrive */
 bit excuse; /* a holder was lost: waiters have to wait for the end of its lease */
 byte crashes, cancels, breaks;
 byte i;

@@ -1,67 +1,68 @@
 /*
- * The protocol of redis-queue: the scripts in ../lua, each one step, and what
- * ../queue.go and ../mailbox.go make of their replies and notifications.
+ * The protocol of redis-queue. Each script in ../lua is one step. The other steps are how
+ * ../queue.go and ../mailbox.go process replies and notifications.
  *
- * Time is an order of events. An owner that believes in its lease stops before
- * the key expires, because its deadline is reckoned from before the grant, less
- * drift: so the key may expire at any time when its owner does not believe. A
- * notification may grow old at any time, in a mailbox or in a reply; one that grants the
- * lock does before the key expires. Timers fire at any time, but that of the
- * process that checks a handover not before the grant is over.
+ * Time is an order of events. The deadline of an owner counts from before the grant, minus
+ * drift. So an owner that believes in its lease stops before the key expires, and the key may
+ * expire whenever its owner does not believe. A notification may become stale at any time, in
+ * a mailbox or in a reply. A notification that grants the lock becomes stale before the key
+ * expires. Timers fire at any time. Only the timer of the process that checks a handover
+ * waits for the end of the grant.
  *
- * A release is three steps: its request is sent, its script runs, its reply comes,
- * with the notification to the next waiter if that is of the same process. In between
- * everything else can happen. Other requests are one step with their replies.
+ * A release is three steps: the client sends the request, the script runs, and the reply
+ * arrives. The reply contains the notification to the next waiter if that is in the same
+ * process. Any other step can come in between. Other requests are one step with their
+ * replies.
  *
  *	N        processes, each with one mailbox
  *	W        waiters of each process, 1 or 2
- *	ALL      waiters of all processes, where the last has fewer
+ *	ALL      waiters of all processes, if the last process has fewer than W
  *	CRASHES  how many processes may die, at any step
- *	TURNS    how often each waiter may come; without it, as often as it likes
+ *	TURNS    how often each waiter may come; without it, any number of times
  *
- * A waiter knows a time at which it asks again, from the latest reply: the end of the
- * owner's time if that had a whole lease, or if the waiter was the first or handed the
- * lock on itself, else a lease later. As all leases are as long, that time is not after
- * the end of any whole lease that began later; but it may be after the end of a grant.
- * Where nothing can happen before that, a lease passes (see Time).
+ * The latest reply of a waiter contains the time at which it asks again. That is the end of
+ * the owner's time if the owner had a whole lease, or if the waiter was first or handed the
+ * lock over itself. Otherwise it is a lease later. All leases have the same length, so the
+ * time is not after the end of a whole lease that began later. It may be after the end of a
+ * grant. If nothing can happen before that time, a lease passes (see Time).
  *
- *	LOSS     any reply and any notification may be lost; then its waiter asks again,
- *	         or the client library has done so and does not say it
- *	LOSSES   so, but so many
+ *	LOSS     any reply and any notification may be lost; then its waiter asks again, or
+ *	         the client library has repeated the request without reporting it
+ *	LOSSES   as LOSS, but at most this number of losses
  *	MUTE     how many releases may wait for their reply for ever
  *	CANCEL   how often a waiter may give up
- *	ASK      how often a waiter may ask for no reason, at any time
- *	CLOSE    how many processes may close their client while they have business
- *	LEFT     how many waiters that give up may leave their place behind, or the lock,
- *	         because the server does not answer; it is taken back when a grant comes
+ *	ASK      how often a waiter may ask without a reason, at any time
+ *	CLOSE    how many processes may close their client while they use the lock
+ *	LEFT     how many waiters that give up may leave their place in the queue, or the lock,
+ *	         because the server does not answer; a later grant is given back
  *
- * A process without business with the lock may stay away for ever, or close its client. So
- * a waiter that relies on the others to come back is found to be stuck. The search goes no
- * further where more than ROOM notifications lie in the mailbox of a process that lives; news
- * to a waiter that lies there already is not written twice.
+ * A process that does not use the lock may stay away for ever, or close its client. So the
+ * search finds a waiter that relies on the others to come back. The search stops at a state
+ * with more than ROOM notifications in the mailbox of a live process. Identical news to a
+ * waiter is written once.
  *
  * Mutants:
  *
  *	NO_GUARD       a handover is not checked
- *	NO_PASS        the process that checks a handover exits without a word
+ *	NO_PASS        the process that checks a handover exits without passing that on
  *	NO_LATER       only the first waiter asks at the end of a lease
- *	FORGET         a waiter that asks early forgets until when it would have waited
- *	NO_LAPSED      a waiter that hands on a lock does not check what has come of that
+ *	FORGET         a waiter that asks early forgets the time at which it had to ask
+ *	NO_LAPSED      a waiter that hands over an expired lock does not check the handover
  *	NO_WAKE        no waiter asks when the connection for notifications breaks
  *	NO_REASK       a waiter that reads an old notification for another does not ask
- *	TRUST          a notification counts however old it is
+ *	TRUST          a stale notification counts
  *	TAKE_BACK      a release does not check which waiter the owner is
- *	GIVE_BACK_ANY  a grant to a waiter that does not wait is given back, though it has the
- *	               lock by then
+ *	GIVE_BACK_ANY  a grant to a waiter that does not wait is given back even if the waiter
+ *	               has the lock by then
  *
- * and within a process:
+ * Mutants within a process:
  *
  *	NO_DOUBT       no waiter asks when the reply to a release is lost
- *	NO_ABSENT      nor when it says that there was nothing to release, to a waiter that gave up:
- *	               then the library has repeated a request whose reply was lost
- *	NO_HURRY       nor while there is no reply
- *	HURRY_EARLY    only those do that waited when the release began
- *	FROM_REPLY     a notification in a reply counts from when the reply came
+ *	NO_ABSENT      no waiter asks when the reply to a waiter that gave up is that there was
+ *	               nothing to release: the library has repeated a request after a lost reply
+ *	NO_HURRY       no waiter asks while a release has no reply
+ *	HURRY_EARLY    only waiters that waited when the release began ask then
+ *	FROM_REPLY     the age of a notification in a reply counts from the arrival of the reply
  *	NO_GUARD_LOCAL a handover is not checked
  */
 #ifndef N
@@ -89,24 +90,24 @@
 #define LEFT 0
 #endif
 #ifndef ROOM
-#define ROOM (W+1) /* of a mailbox */
+#define ROOM (W+1) /* capacity of a mailbox */
 #endif
 #ifndef ALL
-#define ALL (N*W) /* waiters: those of process p are p*W to p*W + W-1 */
+#define ALL (N*W) /* waiters; process p has p*W to p*W + W-1 */
 #endif
 #define VACANT ALL
 #define NONE N /* no process */
 
-mtype = { grant, news, junk }; /* notifications; junk is to a waiter that has gone */
+mtype = { grant, news, junk }; /* notifications; junk is for a waiter that is gone */
 
 /* The server. */
 byte owner = VACANT;
-bit whole;           /* it has a whole lease, not a grant */
-byte by = NONE;      /* the process that handed it over */
-byte open = VACANT;  /* the waiter that did, and has no reply yet */
+bit whole;           /* the owner has a whole lease, not a grant */
+byte by = NONE;      /* the process that handed the lock over */
+byte open = VACANT;  /* the waiter that handed the lock over and has no reply yet */
 chan queue = [ALL] of { byte };
 
-/* A mailbox: notifications, to which waiter, and which of them are old: the first old. */
+/* A mailbox: n notifications and their waiters. The first old notifications are stale. */
 typedef Mailbox { byte n; mtype what[ROOM]; byte to[ROOM]; byte old };
 Mailbox box[N];
 
@@ -114,31 +115,31 @@ Mailbox box[N];
 typedef Reply { bit owned; bit gave; bit doubt; mtype what; byte to; bit old };
 Reply reply[N*W];
 
-/* The waiters, and what their processes know. */
+/* The state of the waiters in their processes. */
 mtype = { away, asking, waiting, inside, leaving, undoing, hearing, mute, gone, dead };
 mtype at[N*W] = away;
-bit watch[N*W];    /* it asks again by the end of the owner's time */
+bit watch[N*W];    /* the waiter asks again by the end of the owner's time */
 bit believes[N*W];
 bit hurry[N*W];    /* the waiter will ask because its release takes long */
-bit again[N*W];    /* it repeats a release */
-bit guard[N];      /* it looks after its latest handover */
+bit again[N*W];    /* the waiter repeats a release */
+bit guard[N];      /* the process checks its latest handover */
 bit closed[N];
-bit over;          /* no waiter comes any more */
+bit over;          /* no more waiters arrive */
 byte crashes, cancels, asks, mutes, closes, lefts;
 
-/* What the lock has cost the waiters since a waiter was served, or the latest death. */
-byte leases; /* that have passed */
+/* The waiting time since a waiter was served, or since the latest death. */
+byte leases; /* leases that have passed */
 bit excuse;  /* the process that would have checked a grant has died */
 
-bit packed; /* a mailbox: the search goes no further */
+bit packed; /* a mailbox is full: the search stops */
 
 byte i, j, k, v;
 byte first;
-byte sender = VACANT; /* of the release whose script runs: notifications to its process go with the reply */
+byte sender = VACANT; /* runs the script of its release: the reply has the notifications to its process */
 
 #ifdef TURNS
 byte turns[N*W];
-/* waiters that are alike come in order */
+/* Equivalent waiters come in order. */
 #define may_come (turns[me] < TURNS && (me%W != 0 || ALL < N*W || me == 0 || turns[me-W] > 0) && (me%W == 0 || turns[me-1] > 0))
 #define came turns[me]++
 #else
@@ -190,7 +191,7 @@ inline tell() {
 	first = 0
 }
 
-/* look sets the watch of all that wait, or are about to ask. */
+/* look sets the watch of all waiters that wait or are about to ask. */
 inline look(on) {
 	for (v : 0 .. ALL-1) {
 		if
@@ -205,15 +206,15 @@ inline look(on) {
 	v = 0
 }
 
-/* served: the owner has a whole lease, from now. */
+/* served starts a whole lease of the owner. */
 inline served() {
 	whole = 1; by = NONE; open = VACANT;
 	leases = 0; excuse = 0;
 	look(1)
 }
 
-/* hand gives the lock to the first waiter, or frees it; giver is the process that
-   looks after it. It stops at self, if that is first. */
+/* hand gives the lock to the first waiter, or frees it. The process giver checks the
+   handover. hand stops at self if that is first. */
 inline hand(giver, self) {
 	owner = VACANT; whole = 0; by = NONE; open = VACANT;
 	do
@@ -221,7 +222,7 @@ inline hand(giver, self) {
 		queue?first;
 		if
 		:: first == self -> owner = self
-		:: first != self && !local_to(first) && box[process(first)].old > 0 /* left out */
+		:: first != self && !local_to(first) && box[process(first)].old > 0 /* skipped */
 		:: else -> owner = first; by = giver; open = sender; post(first, grant); excuse = 0; look(0)
 		fi
 	:: else -> break
@@ -236,7 +237,7 @@ inline join(w) {
 	fi
 }
 
-/* take is the script of acquire by w. */
+/* take is the script of an acquire by w. */
 inline take(w) {
 	if
 	:: owner == w -> served()
@@ -270,7 +271,7 @@ inline take(w) {
 
 #define handed (owner != VACANT)
 
-/* drop is the script of release by w, and its reply. */
+/* drop is the script of a release by w, and its reply. */
 inline drop(w) {
 	sender = w;
 	if
@@ -298,7 +299,7 @@ inline drop(w) {
 	sender = VACANT
 }
 
-/* pass is the script of a process that does not check a handover any more. */
+/* pass is the script of a process that stops checking a handover. */
 inline pass(p) {
 	guard[p] = 0;
 #ifndef NO_PASS
@@ -323,8 +324,8 @@ inline enter(w) {
 	at[w] = inside
 }
 
-/* forget makes junk of the notifications to w that are left: the next waiter has a name
-   of its own. */
+/* forget turns the remaining notifications to w into junk, because the next waiter has a new
+   name. */
 inline forget(w) {
 	for (j : 0 .. ROOM-1) {
 		if
@@ -342,7 +343,7 @@ inline forget(w) {
 	j = 0
 }
 
-/* wake_all lets all waiters of p ask. */
+/* wake_all makes all waiters of p ask. */
 inline wake_all(p) {
 	for (k : (p)*W .. (p)*W+W-1) {
 		if
@@ -371,7 +372,7 @@ inline unbox(p) {
 	j = 0
 }
 
-/* start begins a release: every waiter then asks from time to time until it ends. */
+/* start begins a release. Every waiter then asks from time to time until the release ends. */
 #define waits(w) (at[w] == asking || at[w] == waiting || at[w] == undoing)
 
 inline start(w) {
@@ -388,7 +389,7 @@ inline start(w) {
 
 #define releases(w) (at[w] == leaving || at[w] == undoing || at[w] == hearing || at[w] == mute && hurry[w])
 
-/* deliver gives a notification to the waiter it is for. */
+/* deliver passes a notification to its waiter. */
 inline deliver(p, counts) {
 	if
 	:: got == grant && at[to] == waiting ->
@@ -409,7 +410,7 @@ inline deliver(p, counts) {
 	:: else
 	fi;
 #endif
-	/* A waiter is in the queue, has the lock, or will ask: there is an old notification. */
+	/* A waiter is in the queue, has the lock, or will ask because of a stale notification. */
 	if
 	:: !releases((p)*W) && !releases((p)*W+W-1) ->
 		for (i : (p)*W .. (p)*W+W-1) {
@@ -432,7 +433,7 @@ inline deliver(p, counts) {
 #define soon in_time
 #endif
 
-/* heard is what a release makes of its reply but for the notification. */
+/* heard processes the reply to a release, without the notification. */
 inline heard(w, given, unsure) {
 	open = (open == w -> VACANT : open);
 	if
@@ -461,14 +462,14 @@ inline clear(w) {
 active [ALL] proctype Waiter() provided (!packed) {
 end:	do
 	:: d_step { at[me] == away && may_come && !over && !closed[process(me)] -> at[me] = asking; came }
-	:: d_step { at[me] == asking -> /* and gets the reply */
+	:: d_step { at[me] == asking -> /* and receives the reply */
 		take(me);
 		if
 		:: owner == me -> enter(me)
 		:: else -> at[me] = waiting
 		fi }
 #ifdef lost
-	:: d_step { at[me] == asking && may_lose -> lost; take(me) } /* and does not */
+	:: d_step { at[me] == asking && may_lose -> lost; take(me) } /* and loses the reply */
 #endif
 	:: d_step { (at[me] == asking || at[me] == waiting) && cancels < CANCEL -> cancels++; at[me] = undoing; watch[me] = 0; start(me) }
 	:: d_step { at[me] == waiting && watch[me] -> at[me] = asking }
@@ -497,11 +498,11 @@ end:	do
 #endif
 	:: d_step { reply[me].what != 0 && !reply[me].old -> reply[me].old = 1 }
 #ifdef lost
-	:: d_step { at[me] == hearing && may_lose -> lost; /* the reply */
+	:: d_step { at[me] == hearing && may_lose -> lost; /* the reply is lost */
 		heard(me, 0, 1);
 		at[me] = (reply[me].owned -> leaving : undoing); again[me] = 1;
 		clear(me) }
-	:: d_step { at[me] == hearing && may_lose -> lost; /* so, and the library repeats the request */
+	:: d_step { at[me] == hearing && may_lose -> lost; /* the reply is lost, and the library repeats the request */
 		at[me] = (reply[me].owned -> leaving : undoing);
 		clear(me) }
 #endif
@@ -571,7 +572,7 @@ end:	do
 
 /* --- time ------------------------------------------------------------------- */
 
-/* A grant to the owner that can still be read in time. */
+/* A grant to the owner that it can still read in time. */
 #define its process(owner)
 #define in_box(k) (box[its].n > k && box[its].old <= k && box[its].what[k] == grant && box[its].to[k] == owner)
 #define in_reply(k) (reply[its*W+k].what == grant && reply[its*W+k].to == owner && !reply[its*W+k].old)
@@ -589,7 +590,7 @@ end:	do
 		leases = (whole -> leases + 1 : leases);
 		assert(leases < 2 || !awaited);
 		owner = VACANT; whole = 0; by = NONE; open = VACANT }
-	:: d_step { timeout && awaited -> /* until those ask that do not ask before */
+	:: d_step { timeout && awaited -> /* until the other waiters ask */
 		leases++;
 		assert(leases < 2 && excuse);
 		look(1) }

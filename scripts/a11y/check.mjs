@@ -1,15 +1,18 @@
-// check applies axe-core to pages in headless Chromium, and checks what axe does
-// not: that a page does not scroll sideways, that the letters in charts are not too small, that a chart is a tab stop only where
-// it scrolls, that folded parts are on paper where that is asked for and else are not, and that it asks for nothing over the network.
+// check applies axe-core to pages in headless Chromium. It also checks rules that axe lacks:
+//
+//   - A page does not scroll sideways.
+//   - The letters in charts are not too small.
+//   - A chart is a tab stop only if it scrolls.
+//   - Folded parts are printed only if the reader asks for it.
+//   - A page requests nothing over the network.
 //
 //	node check.mjs AXE CHROMIUM PAGE...
 //
-// Each page is looked at in both themes, at the width of a phone and of a desk,
-// folded and unfolded, and as it is printed. Then it is damaged, in ways that
-// must be noticed: a checker that finds nothing proves nothing.
+// It checks each page in both themes, at the width of a phone and of a desktop, folded and
+// unfolded, and printed. It also damages a page in ways that the checks must notice.
 //
-// Chromium is driven over the DevTools protocol on two pipes, so that nothing
-// but axe-core has to be installed.
+// It drives Chromium over the DevTools protocol on two pipes, so only axe-core has to be
+// installed.
 
 import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -19,10 +22,10 @@ import { pathToFileURL } from 'node:url';
 
 const THEMES = ['light', 'dark'];
 const WIDTHS = [390, 1280];
-const BETWEEN = [680, 695, 720]; // around the width from which charts do not scroll
+const BETWEEN = [680, 695, 720]; // near the least width at which charts do not scroll
 const PATIENCE = 600_000; // milliseconds for one answer
 
-// Damage that must be noticed: what is done to the page, and what must be said.
+// Damage that the checks must notice: the expected rule, and a script that damages the page.
 const DAMAGE = {
   'html-has-lang': `document.documentElement.removeAttribute('lang')`,
   'svg-img-alt': `document.querySelector('svg[role=img]').removeAttribute('aria-labelledby');
@@ -54,7 +57,7 @@ class Browser {
     });
     this.exit.then(() => this.#fail('Chromium ended'), e => this.#fail(e.message));
     [, , , this.in, this.out] = this.process.stdio;
-    this.in.on('error', () => {}); // told by exit
+    this.in.on('error', () => {}); // exit reports it
     this.out.setEncoding('utf8').on('data', text => this.#read(text));
   }
 
@@ -112,7 +115,7 @@ class Browser {
     return result.value;
   }
 
-  // look sets how the next page is looked at.
+  // look sets the theme, width and medium of the next page.
   async look(theme, width, media = '') {
     await this.send('Emulation.setEmulatedMedia', { media, features: [{ name: 'prefers-color-scheme', value: theme }] });
     await this.send('Emulation.setDeviceMetricsOverride', { width, height: 900, deviceScaleFactor: 1, mobile: false });
@@ -136,12 +139,12 @@ const SIDEWAYS = `(() => {
   const at = [...document.body.querySelectorAll('*')].filter(e => !e.closest('.scroll') && e.getBoundingClientRect().right > root.clientWidth + 1);
   return { out, at: at.slice(0, 5).map(e => e.tagName.toLowerCase() + (e.className ? '.' + e.className : '')) };
 })()`;
-// A chart is a tab stop where it scrolls, and nowhere else.
+// A chart is a tab stop if it scrolls, and only then.
 const IDLE = `[...document.querySelectorAll('.scroll')].filter(s => s.clientWidth > 0 && s.querySelector('svg')).filter(s => {
   const stop = s.tabIndex >= 0 || [...s.querySelectorAll('[tabindex]')].some(e => e.getClientRects().length > 0);
   return stop !== s.scrollWidth > s.clientWidth;
 }).map(s => s.getAttribute('aria-label'))`;
-// The least height of letters in charts, in pixels: axe does not look at it.
+// The least font size in charts, in pixels. axe does not check it.
 const LEAST = 7;
 const SMALL = `[...document.querySelectorAll('figure svg')].filter(s => s.getClientRects().length > 0).map(s => ({
   at: s.closest('[aria-label]')?.getAttribute('aria-label') ?? 'a chart',
@@ -153,7 +156,7 @@ const HIDDEN = `[...document.querySelectorAll('main details')].filter(d => !d.op
   return inside && inside.getBoundingClientRect().height === 0;
 }).length`;
 
-// examine returns what is wrong with the page that is shown.
+// examine returns the violations of the page that is shown.
 async function examine(browser) {
   const { rules, found } = await browser.run(AXE);
   if (!(rules > 20)) throw new Error(`axe applied ${rules} rules only`);
@@ -170,7 +173,7 @@ async function idle(browser, found) {
   if (at.length > 0) found.push({ id: 'idle tab stop', help: 'a chart that does not scroll is a tab stop, or one that does is none', at, why: '' });
 }
 
-// show opens a page and readies axe in it.
+// show opens a page and loads axe into it.
 async function show(browser, axe, url, theme, width) {
   await browser.look(theme, width);
   await browser.load(url);
@@ -215,7 +218,7 @@ async function checkPage(browser, axe, page) {
   return { bad, rules };
 }
 
-// checkChecker damages the page and returns which damage was not noticed.
+// checkChecker damages the page and returns the damage that the checks missed.
 async function checkChecker(browser, axe, page) {
   const url = pathToFileURL(resolve(page)).href;
   const missed = [];
@@ -237,7 +240,7 @@ const axe = readFileSync(axeFile, 'utf8');
 const browser = new Browser(program);
 const stop = () => browser.close().then(() => process.exit(1));
 process.on('SIGINT', stop).on('SIGTERM', stop);
-process.stdout.on('error', stop); // no reader is left
+process.stdout.on('error', stop); // the reader of the output has exited
 let failed = false;
 try {
   await browser.open();

@@ -1,12 +1,11 @@
 /*
- * The queue lock of Craig and of Landin and Hagersten, as in clh.go, whose
- * waiters poll.
+ * The queue lock of Craig and of Landin and Hagersten, as in clh.go. The waiters poll.
  *
  * Mutants:
  *
- *	KEEP_NODE      a worker comes back with the node that it left to its successor
- *	BUSY_LATE      a node says that it is busy only once it is in the queue
- *	SWAP_BY_STORE  the tail is exchanged by a load and a store
+ *	KEEP_NODE      a worker reuses the node that it left to its successor
+ *	BUSY_LATE      a node is marked busy only after it joins the queue
+ *	SWAP_BY_STORE  a load and a store exchange the tail
  */
 #ifndef N
 #define N 3

@@ -1,50 +1,49 @@
 /*
- * What every model shares: the memory that the lock's words are in, and the
- * laboratory that watches the workers.
+ * The common part of every model: the memory of the lock's words, and the checks of the
+ * workers.
  *
- * The memory is that of amd64, total store order: a store goes into a buffer of
- * its worker's own, which empties into memory oldest first, some time later. A
- * worker's loads find its own newest store, others find what is in memory. A
- * LOCKed instruction waits until its worker's buffer is empty. (Scott
- * Owens, Susmit Sarkar and Peter Sewell, "A Better x86 Memory Model: x86-TSO",
- * TPHOLs 2009, LNCS 5674, pages 391-407.)
+ * The memory is the total store order of amd64. A store goes into the buffer of its worker,
+ * which empties into memory later, oldest first. A worker's loads find its own newest store,
+ * or the value in memory if its buffer has none. A LOCKed instruction waits until its worker's
+ * buffer is empty. (Scott Owens, Susmit Sarkar and Peter Sewell, "A Better x86 Memory Model:
+ * x86-TSO", TPHOLs 2009, LNCS 5674, pages 391-407.)
  *
  * A model defines before it includes this file
  *
  *	N      the number of workers
  *	WORDS  the number of words that the lock uses, named 0 to WORDS-1
  *
- * and may be given
+ * A search may define
  *
  *	SC            stores reach memory at once
- *	UNORDERED     a store may overtake the one before it: the plain store of a
- *	              machine where that is no release store
- *	FULL_WAITS    a store into a full buffer waits; without it that is an error,
- *	              so the size of the buffers is no limit of what is proved
- *	STARVATION    the property is that worker 0 gets in; the workers are alike,
- *	              so that stands for all
+ *	UNORDERED     a store may overtake the one before it, as plain stores do on a machine
+ *	              on which they are no release stores
+ *	FULL_WAITS    a store into a full buffer waits; without it that is an error, so the
+ *	              size of the buffers does not limit the proof
+ *	STARVATION    the property is that worker 0 enters; the workers are equivalent, so it
+ *	              holds for all
  */
 
-#define SIZE 4     /* of a store buffer */
-#define DATA WORDS /* what the lock guards */
+#define SIZE 4     /* stores in a buffer */
+#define DATA WORDS /* the word that the lock guards */
 
 typedef Stores { byte n; byte word[SIZE]; byte value[SIZE] };
 
 byte memory[WORDS + 1];
 Stores stores[N];
 
-/* --- operations; mine are the stores of the worker whose operation it is --- */
+/* --- operations; mine is the buffer of the worker that executes them ---------- */
 
 #define mine stores[_pid]
 
-/* newest is the value of store i if it is to word w, else of an older one. */
+/* newest is the value of store i if it is to word w, else older. */
 #define newest(i, w, older) (mine.n > i && mine.word[i] == w -> mine.value[i] : older)
 #define load(w) newest(3, w, newest(2, w, newest(1, w, newest(0, w, memory[w]))))
 
-/* fenced is when a LOCKed instruction or a fence can go on. */
+/* fenced is the condition under which a LOCKed instruction or a fence completes. */
 #define fenced (mine.n == 0)
 
-/* space is what a step with a store in it begins with. */
+/* space is the first part of a step that contains a store. */
 #ifdef FULL_WAITS
 #define space (mine.n < SIZE)
 #else
@@ -65,8 +64,8 @@ inline put(w, v) {
 
 #define store(w, v) d_step { space -> put(w, v) }
 
-/* drop takes store i out of the buffer of worker b. What is left behind is set
-   to 0: states that differ there alone would be explored twice. */
+/* drop removes store i from the buffer of worker b. It sets the unused entry to 0, so that
+   states that differ only there are not explored twice. */
 inline drop(b, i) {
 	memory[stores[b].word[i]] = stores[b].value[i];
 	stores[b].n--;
@@ -89,7 +88,7 @@ inline drop(b, i) {
 #define BUFFERS active [N] proctype Buffer() { drain() }
 #endif
 
-/* Each buffer is a process, so that weak fairness empties each. */
+/* Each buffer is a process, so weak fairness empties every buffer. */
 inline drain() {
 	byte k;
 end:	do
@@ -100,12 +99,12 @@ end:	do
 	od
 }
 
-/* --- the watch: steps of a worker that are no operations of the lock --------- */
+/* --- the checks: steps of a worker that are no operations of the lock -------- */
 
-byte inside;                 /* how many workers hold the lock */
-bit latest;                  /* what the last holder left in DATA */
-chan arrived = [N] of { byte }; /* the workers that have been through the doorway, in order */
-bit wants;                   /* worker 0 has come and is not in */
+byte inside;                 /* number of workers that hold the lock */
+bit latest;                  /* the value that the last holder wrote to DATA */
+chan arrived = [N] of { byte }; /* the workers that have passed the doorway, in order */
+bit wants;                   /* worker 0 waits */
 
 #ifdef STARVATION
 #define COME d_step { wants = (_pid == 0 -> 1 : wants) } ->
@@ -132,8 +131,8 @@ inline enterInOrder() {
 	arrived?_
 }
 
-/* section is what the holder does: it finds what the last one left, and changes
-   it by a plain store. */
+/* section is the critical section: the holder checks the value of the last holder, and
+   changes it by a plain store. */
 #define section d_step { space -> assert(load(DATA) == latest); latest = 1 - latest; put(DATA, latest) }
 
 /* leave belongs to the first step of the release. */

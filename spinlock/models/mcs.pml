@@ -2,14 +2,14 @@
  * The queue lock of Mellor-Crummey and Scott, as in mcs.go.
  *
  *	TRY            workers may also call TryLock
- *	SLEEP          a waiter may sleep, and a grant is also the check for it
- *	GIVE_BY_STORE  a grant is a release store, not a Swap, as in mcs.go if none sleeps
+ *	SLEEP          a waiter may sleep, and a grant also checks for a sleeper
+ *	GIVE_BY_STORE  a grant is a release store, not a Swap, as in mcs.go if no waiter sleeps
  *
  * Mutants:
  *
  *	NO_WAIT        Unlock does not wait for a successor that is about to link
  *	FREE_BY_STORE  Unlock frees the lock by a load and a store, not a CompareAndSwap
- *	FORGET         Unlock leaves the link behind
+ *	FORGET         Unlock does not clear the link
  *	ARM_LATE       a waiter resets its grant after it has linked its node, not before
  *	ARM_NEVER      a waiter does not reset its grant
  *	CHECK_FIRST    with SLEEP: a grant checks for the sleeper by a load, then stores
@@ -19,7 +19,7 @@
 #define N 3
 #endif
 
-/* Node 0 is none; the node of worker p is p+1. */
+/* 0 means no node; the node of worker p is p+1. */
 #define TAIL     0
 #define NEXT(i)  (i)
 #define GRANT(i) (N + (i))
@@ -38,7 +38,7 @@
 bit token[N + 1]; /* of a Parker: it was woken and has not slept since */
 #endif
 
-/* await ends when the grant is given. */
+/* await waits for the grant. */
 inline await() {
 #ifdef SLEEP
 	if
@@ -85,7 +85,7 @@ inline takeFree() {
 }
 
 active [N] proctype Worker() {
-	byte other; /* the worker before this one, or after it */
+	byte other; /* the predecessor or successor of this worker */
 #ifdef SLEEP
 	byte was;
 #endif

@@ -1,15 +1,14 @@
 /*
- * Peterson's lock for two workers, which needs a fence between the stores and
- * the loads of an entry. No lock of this package is like it: it shows that the
- * buffers of lab.pml lose what the buffers of a CPU lose. The experiments run
- * it on the CPU.
+ * Peterson's lock for two workers, which needs a fence between the stores and the loads of an
+ * entry. No lock of this package is like it. The model shows that the buffers of lab.pml
+ * reorder as the buffers of a CPU do. The experiments run this lock on the CPU.
  *
  * G. L. Peterson, "Myths About the Mutual Exclusion Problem", Information
  * Processing Letters 12(3), June 1981, pages 115-116.
  *
- *	NO_FENCE     nothing between the stores and the loads: enough with SC
+ *	NO_FENCE     no fence between the stores and the loads; correct with SC
  *
- * Mutants, besides NO_FENCE without SC:
+ * Mutants, in addition to NO_FENCE without SC:
  *
  *	FENCE_EARLY  the fence is between the two stores
  *	TURN_FIRST   the stores are in the wrong order

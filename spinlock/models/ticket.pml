@@ -1,19 +1,19 @@
 /*
- * The ticket lock of ticket.go, whose waiters poll.
+ * The ticket lock of ticket.go. The waiters poll.
  *
  *	TRY    workers may also call TryLock
- *	TURNS  how often each worker comes, at most; without it as often as it likes
+ *	TURNS  how often each worker comes at most; without it, any number of times
  *
  * Mutants:
  *
- *	DRAW_BY_STORE  a number is drawn by a load and a store
- *	STALE          Unlock adds 1 to what Lock read before it waited
+ *	DRAW_BY_STORE  a load and a store draw a number
+ *	STALE          Unlock adds 1 to the value that Lock read before it waited
  *	BARGE          Lock repeats TryLock, and draws no number while it waits
  *
- * TRY without TURNS fails too, and so would the lock itself: if a TryLock is
- * stopped between its load and its CompareAndSwap while the others draw as many
- * numbers as there are, 2^32 in the lock and WRAP here, it finds the number that
- * it expects, and takes a lock that others hold or wait for.
+ * TRY without TURNS fails too, as the lock itself would. A TryLock may stop between its load
+ * and its CompareAndSwap while the others draw every number once: 2^32 in the lock, WRAP
+ * here. Then it finds the number that it expects, and takes a lock that others hold or wait
+ * for.
  */
 #ifndef N
 #define N 3

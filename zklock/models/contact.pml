@@ -1,22 +1,23 @@
 /*
- * How long a lease may last, as in contact.go and wire.Proof: a client, the server
- * that it is connected to, which follows or leads, the majority of the others, and
- * time. docs/decisions/0009-zk-contact.md has the argument.
+ * The length of a lease, as in contact.go and wire.Proof. The model has a client, its server,
+ * which follows or leads, the majority of the other servers, and time.
+ * docs/decisions/0009-zk-contact.md has the argument.
  *
  * Mutants:
  *
- *	PING_COUNTS      the answer to a ping, by whatever server, is a proof
- *	SYNC_COUNTS      the answer to a sync is one
- *	HANDSHAKE_COUNTS a server that takes up the session is one
- *	TOUCH_COUNTS     a write that succeeds proves itself, not what the leader was told before
- *	SHORT_LAG        it proves what was sent less than a ping before
- *	EVENT_COUNTS     a waiter takes the lock by an event, whatever it knows of its session
- *	NO_GRACE         not the client's: a new leader ends sessions that it has not heard from
+ *	PING_COUNTS      the answer to a ping by any server is a proof
+ *	SYNC_COUNTS      the answer to a sync is a proof
+ *	HANDSHAKE_COUNTS a handshake that resumes the session is a proof
+ *	TOUCH_COUNTS     a write that succeeds proves itself, not the touches that the leader
+ *	                 received before
+ *	SHORT_LAG        a write proves packets that were sent less than a ping before it
+ *	EVENT_COUNTS     a waiter takes the lock by an event, even without proof of its session
+ *	NO_GRACE         not a mutant of the client: a new leader ends sessions without a touch
  */
 #ifndef T
 #define T 6 /* the session timeout; the margin is 0 */
 #endif
-#define H 1 /* at least so often a follower answers a ping of its leader */
+#define H 1 /* a follower answers a ping of its leader at least this often */
 #ifdef SHORT_LAG
 #define LAG H
 #else
@@ -28,7 +29,7 @@
 
 #define NONE (T + 1)
 
-/* What is in the pipe from the follower to its leader. */
+/* The messages from the follower to its leader. */
 #define QUIET 0 /* the answer to a ping: no touch since the last */
 #define TOUCH 1 /* a touch */
 #define WRITE 2
@@ -40,25 +41,25 @@
 
 /* --- the servers --------------------------------------------------------- */
 
-byte expires = T; /* until the leader of the majority may end the session */
-bit over;         /* it has */
+byte expires = T; /* time until the leader of the majority may end the session */
+bit over;         /* the leader has ended the session */
 bit leads;        /* the client's server is the leader, or was */
-bit cut;          /* it is cut off from the others */
-bit elected;      /* if it is the leader: they have another */
-bit touched;      /* if it follows: a packet has come since the last ping */
-byte pinged;      /* if it follows: since when */
+bit cut;          /* the client's server is cut off from the others */
+bit elected;      /* if the client's server is the leader: the others have another leader */
+bit touched;      /* if the client's server follows: a packet has come since the last ping */
+byte pinged;      /* if the client's server follows: the time since the last ping */
 byte cuts;
 chan up = [2] of { byte };
 
 /* --- the client ---------------------------------------------------------- */
 
-byte left = T;     /* of what it knows the session to live: the lease */
-byte touch = 0;    /* the age of a packet that was answered, NONE if there is none */
-byte ready = 0;    /* until a write may prove it */
-bit asked;         /* a write is on its way */
-bit done;          /* or its answer is */
-byte proves = NONE;/* the age of what it will prove */
-bit event;         /* that it is next is on its way */
+byte left = T;     /* time that the client has proof of: the lease */
+byte touch = 0;    /* the age of an answered packet, or NONE */
+byte ready = 0;    /* time until a write may prove that packet */
+bit asked;         /* a write is in transit */
+bit done;          /* the answer to the write is in transit */
+byte proves = NONE;/* the age of the packet that the write will prove */
+bit event;         /* the event that the client is next is in transit */
 bit waits = 1;
 bit holds;
 
@@ -73,8 +74,8 @@ inline proof(age) {
 	fi
 }
 
-/* heard is a packet that the server gets and answers at once: if it takes longer, the
-   client counts from earlier. The client keeps in mind that one or the one before. */
+/* heard is a packet that the server receives and answers at once. If that takes longer, the
+   client counts from an earlier time. The client remembers this packet or the one before. */
 inline heard() {
 	if
 	:: !leads -> touched = 1
@@ -87,7 +88,7 @@ inline heard() {
 	fi
 }
 
-/* taken is a write at the leader of the majority. */
+/* taken is the execution of a write by the leader of the majority. */
 inline taken() {
 	if
 	:: !over -> done = 1
@@ -95,7 +96,7 @@ inline taken() {
 	fi
 }
 
-/* forget is what a new connection knows of the old one. */
+/* forget drops the state of the old connection when a new one begins. */
 inline forget() {
 	asked = 0; done = 0; proves = NONE; touch = NONE; ready = 0; touched = 0; pinged = 0;
 	do
@@ -127,11 +128,11 @@ end:	do
 		if
 		:: leads && !cut -> taken()
 		:: !leads && !cut && nfull(up) -> asked = 1; up!WRITE
-		:: !leads && !cut && full(up) -> proves = NONE /* it comes later */
-		:: cut -> asked = 1 /* for ever */
+		:: !leads && !cut && full(up) -> proves = NONE /* it arrives later */
+		:: cut -> asked = 1 /* it never arrives */
 		fi
 	}
-	:: d_step { done -> /* its answer comes */
+	:: d_step { done -> /* the answer to the write arrives */
 		if
 		:: !leads && proves < NONE && T - proves > left -> seen(1)
 		:: leads && proves < NONE && T - proves > left && cuts > 0 -> seen(2)
@@ -152,7 +153,7 @@ end:	do
 		inside++;
 		holds = 1
 	}
-	/* To another server, which follows or leads the majority. */
+	/* The client connects to another server, which follows or leads the majority. */
 	:: atomic { cut && majority && !over ->
 		forget();
 		cut = 0; elected = 0;
@@ -167,7 +168,7 @@ end:	do
 		proof(0)
 #endif
 	}
-	/* Or to the same, which has led. */
+	/* The client connects to the same server, which has led. */
 	:: atomic { cut && leads ->
 		forget();
 		touch = 0;
@@ -181,12 +182,12 @@ end:	do
 active proctype Servers() {
 	byte m;
 end:	do
-	:: d_step { !cut && !leads && nfull(up) -> /* a ping of the leader is answered */
+	:: d_step { !cut && !leads && nfull(up) -> /* the follower answers a ping of the leader */
 		up!touched;
 		touched = 0;
 		pinged = 0
 	}
-	:: atomic { nempty(up) -> /* the leader takes up what was sent before a cut, too */
+	:: atomic { nempty(up) -> /* the leader executes a message, also one that was sent before a cut */
 		up?m;
 		if
 		:: m == TOUCH && !over -> expires = T
@@ -195,7 +196,7 @@ end:	do
 		fi;
 		m = 0
 	}
-	:: atomic { cut && nempty(up) -> /* or does not */
+	:: atomic { cut && nempty(up) -> /* or the messages are lost */
 		do
 		:: nempty(up) -> up?_
 		:: empty(up) -> break
@@ -210,7 +211,7 @@ end:	do
 		expires = T
 #endif
 	}
-	:: d_step { !over && majority && expires == 0 -> /* the next one enters */
+	:: d_step { !over && majority && expires == 0 -> /* the next client enters */
 		over = 1;
 		if :: !holds && !waits -> seen(5) :: else fi;
 		assert(inside == 0);

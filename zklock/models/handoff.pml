@@ -1,8 +1,8 @@
 /*
- * The lock zk-handoff, as in handoff.go: clients that queue by tickets, a server
- * that keeps the queue and sends events, and what can befall them.
+ * The lock zk-handoff, as in handoff.go: clients that queue by tickets, a server that keeps
+ * the queue and sends events, and their failures.
  *
- *	TRUST_CUT         a waiter believes its watch after a reconnect, too
+ *	TRUST_CUT         a waiter believes its watch even after a reconnect
  *
  * Mutants:
  *
@@ -11,10 +11,11 @@
  *	DELETED_GIVES     a waiter takes the deletion of the ticket ahead for its release
  *	WITHDRAW_BY_MULTI a waiter that gives up leaves as a holder does
  *	ABSENT_WAITS      a waiter waits though the ticket ahead was gone when it set the watch
- *	ABSENT_GIVES      a waiter takes the lock if it was, whatever else is ahead
+ *	ABSENT_GIVES      a waiter takes the lock if the ticket ahead was gone then, even if
+ *	                  there are other tickets ahead
  *	NO_CLOCK          a holder does not notice that no server answers
- *	NO_LOOK           a ticket that was made with none ahead is taken for the lock without a
- *	                  look, in whatever session its owner finds itself by then
+ *	NO_LOOK           a waiter whose ticket was created as the first takes the lock without
+ *	                  reading the queue, even if its session is a new one by then
  *	OPERATOR          the ticket of a waiter is deleted by hand: not a bug of the lock, but
  *	                  its limit, while the ticket is not guarded (guard.go)
  */
@@ -22,18 +23,18 @@
 #define N 3
 #endif
 #ifndef CUTS
-#define CUTS 2 /* how often a connection breaks, in all */
+#define CUTS 2 /* how often connections break in total */
 #endif
 #ifndef WRITES
-#define WRITES 2 /* how often a stranger writes, in all */
+#define WRITES 2 /* how often a stranger writes in total */
 #endif
 
-/* The clients are alike: if one thing befalls one of them, it may be client 0. */
+/* The clients are equivalent: a single failure may be assumed to be of client 0. */
 #ifndef CUT
-#define CUT N /* whose connections may break */
+#define CUT N /* number of clients whose connections may break */
 #endif
 #ifndef WRITTEN
-#define WRITTEN N /* whose tickets a stranger may write to */
+#define WRITTEN N /* number of clients to whose tickets a stranger may write */
 #endif
 
 #define NOBODY 254
@@ -49,35 +50,35 @@
 byte queue[N]; /* the owners of the tickets, in order */
 byte n;
 bit ticket[N];
-bit sealed[N]; /* of a ticket: it has the marker, and its ACL */
+bit sealed[N]; /* the ticket has the marker, and its ACL */
 
-/* Of the session of a client: */
+/* The session of a client: */
 bit up[N] = 1;  /* connected */
-bit over[N];    /* expired, and the client does not know */
-bit told[N];    /* and now it does: it is in the next one */
+bit over[N];    /* expired, and the client has not noticed */
+bit told[N];    /* expired, and the client has noticed and has a new session */
 
-/* Of its watch, on the ticket of another: */
-byte on[N] = NOBODY; /* set, and no event has come */
-byte missed[N];      /* what happened to that ticket while there was no connection */
-byte event[N];       /* has come */
-byte from[N];        /* about whose ticket */
-bit gone[N];         /* which is gone now */
+/* The watch of a client on the ticket of another: */
+byte on[N] = NOBODY; /* owner of the ticket, while no event has come */
+byte missed[N];      /* change of that ticket while there was no connection */
+byte event[N];       /* the event that has come */
+byte from[N];        /* owner of the ticket in the event */
+bit gone[N];         /* that ticket is gone now */
 
 /* --- a client --------------------------------------------------------------- */
 
-bit clock[N] = 1;       /* by its clock the session is alive */
+bit clock[N] = 1;       /* by the client's clock the session is alive */
 bit holds[N];
 bit trusts[N];          /* the watch shows a release */
-byte ahead[N] = NOBODY; /* whose ticket the list showed ahead, GONE since */
-bit only[N];            /* and that there was no other */
+byte ahead[N] = NOBODY; /* owner of the ticket ahead in the list; GONE if it has gone since */
+bit only[N];            /* the list had no other ticket ahead */
 
 byte inside, cuts, writes;
-byte k; /* of loops, 0 between them */
+byte k; /* loop variable, 0 between loops */
 
 #define me _pid
 #define connected (up[me] && !told[me])
 
-/* tell is what the watches on the ticket of c do. */
+/* tell triggers the watches on the ticket of c. */
 inline tell(c, what) {
 	do
 	:: k < N ->
@@ -92,8 +93,8 @@ inline tell(c, what) {
 	k = 0
 }
 
-/* remove takes the ticket of c, if there is one, out of the queue. A client
-   that watches it hears what; one that has been cut off finds it gone. */
+/* remove deletes the ticket of c, if there is one, from the queue. A client that watches it
+   receives the event what. A client that was cut off finds the ticket gone. */
 inline remove(c, what) {
 	tell(c, what);
 	do
@@ -132,7 +133,7 @@ inline cut(c) {
 #endif
 }
 
-/* forget clears what a client knows of a ticket that has gone. */
+/* forget clears the state of a client about a ticket that is gone. */
 inline forget() {
 	on[me] = NOBODY; missed[me] = NOTHING; event[me] = NOTHING; from[me] = 0; gone[me] = 0;
 	ahead[me] = NOBODY; only[me] = 0; trusts[me] = 0
@@ -150,10 +151,10 @@ inline drop(c) {
 	if :: holds[c] -> holds[c] = 0; inside-- :: else fi
 }
 
-/* heard takes the event. */
+/* heard consumes the event. */
 inline heard() { event[me] = NOTHING; from[me] = 0; gone[me] = 0 }
 
-/* leave is the request of a holder to leave, if its ticket is still there. */
+/* leave is the request of a holder to leave, if its ticket still exists. */
 inline leave() {
 	if
 	:: sealed[me] -> remove(me, CHANGED)
@@ -161,13 +162,13 @@ inline leave() {
 	fi
 }
 
-/* seen(x) fails in the search for a way to get there. */
+/* seen(x) fails in the search for a path to state x. */
 #ifndef WITNESS
 #define WITNESS 0
 #endif
 #define seen(x) assert(WITNESS != x)
 
-/* Each write is done, or not, and its reply comes, or the connection breaks. */
+/* Each write is executed or not. Its reply arrives, or the connection breaks. */
 #define canCut (cuts < CUTS && me < CUT)
 
 active [N] proctype Client() {
@@ -184,7 +185,7 @@ enter:
 #endif
 	:: d_step { connected -> join(1, 0) }
 	:: d_step { connected -> join(1, 1) }
-	:: d_step { connected -> join(0, 0) } /* of a client that cannot seal */
+	:: d_step { connected -> join(0, 0) } /* by a client that cannot seal */
 	:: d_step { connected && canCut -> join(1, 0); cut(me) }; goto doubt
 	:: d_step { connected && canCut -> cut(me) }; goto doubt
 	:: d_step { told[me] -> told[me] = 0 }; goto enter
@@ -244,7 +245,7 @@ wait:
 	:: d_step { told[me] -> seen(5); told[me] = 0; forget() }; goto enter
 	fi;
 
-doubt:	/* was the ticket made? */
+doubt:	/* was the ticket created? */
 	if
 	:: d_step { connected && ticket[me] -> seen(6) }; goto look
 	:: d_step { connected && !ticket[me] -> seen(7) }; goto enter
@@ -265,11 +266,11 @@ grant:
 	}
 	:: d_step { told[me] -> seen(8); told[me] = 0; forget() }; goto enter
 	fi;
-	d_step { drop(me) }; /* the holder calls Unlock, or was told before that it has lost the lock */
+	d_step { drop(me) }; /* the holder calls Unlock, or was notified before that it has lost the lock */
 release:
 	if
 	:: d_step { connected -> leave(); forget(); impatient = 0 }; goto enter
-	:: d_step { connected && canCut && ticket[me] -> leave(); cut(me) }; goto release /* to find it gone */
+	:: d_step { connected && canCut && ticket[me] -> leave(); cut(me) }; goto release /* then the ticket is gone */
 	:: d_step { connected && canCut -> cut(me) }; goto release
 	:: d_step { told[me] -> seen(9); told[me] = 0; forget(); impatient = 0 }; goto enter
 	fi;
@@ -287,12 +288,12 @@ withdraw:
 	fi
 }
 
-/* The network and the clocks of client c. A server ends a session only when, by
-   the client's own clock, it may be over: the client counts from earlier. */
+/* The network and the clocks of client c. A server ends a session only after its end by the
+   client's clock, because the client counts from an earlier time. */
 proctype World(byte c) {
 end:	do
 	:: d_step { up[c] && cuts < CUTS -> cut(c) }
-	:: d_step { up[c] && cuts < CUTS && event[c] != NOTHING -> /* the event is lost with it */
+	:: d_step { up[c] && cuts < CUTS && event[c] != NOTHING -> /* the event is lost with the connection */
 		on[c] = from[c];
 		seen(10);
 		missed[c] = (gone[c] -> DELETED : event[c]);
@@ -313,7 +314,7 @@ end:	do
 		if
 		:: over[c] -> over[c] = 0; told[c] = 1
 		:: !over[c] && on[c] == NOBODY
-		:: else -> /* SetWatches: gone, changed since, or watched again */
+		:: else -> /* SetWatches: the ticket is gone, has changed, or is watched again */
 			if
 			:: missed[c] != NOTHING ->
 				event[c] = missed[c];
@@ -328,9 +329,8 @@ end:	do
 	od
 }
 
-/* A stranger, such as Curator's Revoker, which writes to the ticket of a holder.
-   Only writes that are not refused are steps: one that changes nothing would
-   hide a deadlock. */
+/* A stranger, such as Curator's Revoker, writes to the ticket of a holder. Only writes that
+   succeed are steps: a step that changes nothing would hide a deadlock. */
 proctype Stranger(byte c) {
 end:	do
 #ifdef OPEN_ACL

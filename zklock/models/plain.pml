@@ -1,28 +1,30 @@
 /*
- * The plain tickets of zk-handoff, as in plain.go: names that are only numbers, which
- * begin again when the node of the lock was removed and made again. A name is an index
- * here, and what is at it may be another ticket than before. handoff.pml has what does
- * not depend on names, such as what becomes of a watch.
+ * The plain tickets of zk-handoff, as in plain.go. Their names are only numbers, which restart
+ * when the node of the lock is deleted and recreated. Here a name is an index, and a later
+ * ticket may have the same index. handoff.pml models everything that does not depend on
+ * names, such as watches.
  *
- * Processes are goroutines that want the lock; the first SAME of them are of one client,
- * with one session. A request is done whenever its client is connected, in whatever
- * session that is by then, as the client library does.
+ * Processes are goroutines that contend for the lock. The first SAME of them belong to one
+ * client, with one session. A request is executed when its client is connected, even if the
+ * session is a new one by then, as in the client library.
  *
- *	REMOVED         all the tickets and the node of the lock are removed by hand, once: two
- *	                may hold the lock then, but none removes the ticket of another, or goes
- *	                by it
+ *	REMOVED         an operator deletes all tickets and the node of the lock, once: then two
+ *	                may hold the lock, but neither deletes the ticket of another or takes it
+ *	                for its own
  *
  * Mutants:
  *
- *	DELETE_BY_NAME  a waiter that gives up deletes what has the name of its ticket
- *	STALE_SESSION   it has shown before that it is its own, perhaps in the last session
- *	NOAUTH_DELETES  a holder whose release is refused deletes what has the name
- *	TWO_PLAIN       two plain tickets of one client at a time
- *	LIST_BY_NAME    a ticket of that name in the list is the own one
- *	NO_CZXID        the ticket with the number before is the one ahead, whatever its age
- *	NO_WATCH        the last number was the own one: the lock, whatever the node of the lock
- *	NOT_HELD        as it is if the last ticket was given up while it waited
- *	OLD_REPLY       the reply that made the ticket counts in whatever session it is read
+ *	DELETE_BY_NAME  a waiter that gives up deletes any ticket with the name of its own
+ *	STALE_SESSION   it checks first that the ticket is its own, maybe in the last session
+ *	NOAUTH_DELETES  a holder whose release is refused deletes any ticket with that name
+ *	TWO_PLAIN       a client has two plain tickets at the same time
+ *	LIST_BY_NAME    a client takes any ticket with that name in the list for its own
+ *	NO_CZXID        a client takes the ticket with the number before for the one ahead, of
+ *	                any age
+ *	NO_WATCH        a client that had the last number takes the lock, even if the node of the
+ *	                lock is another
+ *	NOT_HELD        a client does so even if it gave up its last ticket while it waited
+ *	OLD_REPLY       the reply that created the ticket counts even in a later session
  */
 #ifndef N
 #define N 2
@@ -31,10 +33,10 @@
 #define SAME 1
 #endif
 #ifndef CREATES
-#define CREATES 4 /* tickets, in all */
+#define CREATES 4 /* tickets in total */
 #endif
 #ifndef CUTS
-#define CUTS 1 /* how often a connection breaks, in all */
+#define CUTS 1 /* how often connections break in total */
 #endif
 
 #define NONE 255
@@ -47,30 +49,30 @@
 
 byte owner[CREATES] = NONE; /* by name: the process */
 byte stamp[CREATES];        /* czxid */
-bit plain[CREATES];         /* else its name has a part of its own */
-byte next;                  /* number */
+bit plain[CREATES];         /* otherwise its name has a unique part */
+byte next;                  /* next number */
 byte zxid = 1;
 byte since;                 /* czxid of the node of the lock */
-byte count;                 /* tickets */
-bit gone;                   /* everything was removed by hand */
+byte count;                 /* number of tickets */
+bit gone;                   /* an operator has deleted everything */
 
 /* --- clients, by their first process ------------------------------------------ */
 
 #define client(p) (p < SAME -> 0 : p)
 
 bit up[N] = 1;
-bit clock[N] = 1;     /* by its clock its session is alive */
-bit over[N];          /* expired, and it does not know */
-byte epoch[N];        /* sessions that it knows to have expired */
-byte moment[N];       /* and broken connections */
-bit taken[N];         /* it has a plain ticket */
-byte last[N] = NONE;  /* the number of the one by which it held the lock last */
+bit clock[N] = 1;     /* by the client's clock its session is alive */
+bit over[N];          /* expired, and the client has not noticed */
+byte epoch[N];        /* number of expired sessions that it has noticed */
+byte moment[N];       /* epoch plus the number of broken connections */
+bit taken[N];         /* the client has a plain ticket */
+byte last[N] = NONE;  /* the number of its latest ticket that held the lock */
 byte lastStamp[N];
-byte watched[N];      /* the node of the lock that it watches */
+byte watched[N];      /* the node of the lock that the client watches */
 
 /* --- processes -------------------------------------------------------------- */
 
-byte on[N] = NONE;    /* the name that it watches */
+byte on[N] = NONE;    /* the name that the process watches */
 byte event[N];
 bit holds[N];
 byte inside, cuts, leaving;
@@ -119,7 +121,7 @@ inline made() { number = next; mine = zxid; owner[next] = me; stamp[next] = zxid
 active [N] proctype Process() {
 	byte number, mine, at, session, ahead;
 	bit named, trusts, blind, impatient;
-end:	/* all tickets are used up, or it wants the lock no more */
+end:	/* all tickets are used up, or the process stops */
 enter:
 	skip;
 	if
@@ -136,7 +138,7 @@ enter:
 	fi;
 	if
 	:: d_step { room && up[c] -> made() }
-	:: d_step { room && up[c] && cuts < CUTS -> made(); up[c] = 0; cuts++; moment[c]++ } /* the reply is lost: it finds it */
+	:: d_step { room && up[c] && cuts < CUTS -> made(); up[c] = 0; cuts++; moment[c]++ } /* the reply is lost, and the client finds its ticket */
 	:: d_step { !room -> if :: named -> taken[c] = 0 :: else fi }; goto enter
 	fi;
 	if
@@ -222,13 +224,13 @@ grant:
 	}
 	:: d_step { session != epoch[c] || blind && at != moment[c] -> seen(4); blind = 0 }; goto look
 	fi;
-	/* it stops for any time; by its clock it has lost the lock or not */
+	/* the process pauses for any time; by its clock it has lost the lock or not */
 	d_step { drop(me) };
 	if
 	:: session != epoch[c] -> goto away
 	:: session == epoch[c]
 	fi;
-	/* The request may wait for the next session. */
+	/* The request may be sent in the next session. */
 	if
 	:: d_step {
 		up[c] && owner[number] != NONE && (client(owner[number]) == c || !plain[number]) && (plain[number] == named) ->
@@ -286,7 +288,7 @@ away:
 	goto enter
 }
 
-/* The network and the clocks of client x, and of what is gone with its session. */
+/* The network, the clock and the sessions of client x. */
 proctype World(byte x) {
 end:	do
 	:: d_step { up[x] && cuts < CUTS -> cuts++; up[x] = 0; moment[x]++;
@@ -313,8 +315,8 @@ end:	do
 	od
 }
 
-/* The servers: they remove the tickets of sessions that have expired, and the node of the
-   lock when it is empty. */
+/* The servers delete the tickets of expired sessions, and the node of the lock when it is
+   empty. */
 active proctype Servers() {
 	byte name;
 end:	do

@@ -1,28 +1,27 @@
 /*
- * The lock zk-rw, as in rw.go: readers and writers that queue by tickets, and
- * writers that hand over. What becomes of a watch when a connection breaks is in
- * handoff.pml: the code is the same.
+ * The lock zk-rw, as in rw.go: readers and writers that queue by tickets, and writers that
+ * hand over. handoff.pml models watches on a broken connection: the code is the same.
  *
  * Mutants:
  *
- *	READER_GIVES      readers hand over, too, to the writer that watches them
- *	DOWNGRADE_GIVES   so does a writer that reads on by a second ticket
- *	FAR_WRITER        a reader watches the first writer ahead, and believes it
+ *	READER_GIVES      readers hand over as well, to the writer that watches them
+ *	DOWNGRADE_GIVES   a writer that continues as a reader with a second ticket hands over
+ *	FAR_WRITER        a reader watches the first writer ahead, and believes its release
  *	NO_MARKER         a waiter takes any change of the ticket ahead for its release
  *	OPEN_ACL          others can write to a sealed ticket
  *	DELETED_GIVES     a waiter takes the deletion of the ticket ahead for its release
- *	WITHDRAW_BY_MULTI a waiter that gives up leaves as a writer does that had the lock
+ *	WITHDRAW_BY_MULTI a waiter that gives up leaves as a writer that had the lock
  *	ABSENT_WAITS      a waiter waits though the ticket ahead was gone when it set the watch
- *	ABSENT_GIVES      a waiter takes the lock if it was
+ *	ABSENT_GIVES      a waiter takes the lock if the ticket ahead was gone then
  */
 #ifndef N
 #define N 3
 #endif
 #ifndef CRASHES
-#define CRASHES 1 /* how often a session ends, in all */
+#define CRASHES 1 /* how often sessions end in total */
 #endif
 #ifndef WRITES
-#define WRITES 1 /* how often a stranger writes, in all */
+#define WRITES 1 /* how often a stranger writes in total */
 #endif
 
 #define NOBODY 254
@@ -38,30 +37,30 @@
 byte queue[N]; /* the owners of the tickets, in order of the numbers */
 byte n;
 bit w[N];      /* the owner has a writer's ticket there */
-bit r[N];      /* and, or, a reader's, of the same number */
-bit sealed[N]; /* the writer's has the marker, and its ACL */
-bit told[N];   /* the session is over; its client knew before (handoff.pml) */
+bit r[N];      /* the owner has a reader's ticket of the same number */
+bit sealed[N]; /* the writer's ticket has the marker, and its ACL */
+bit told[N];   /* the session is over; its client has noticed before (handoff.pml) */
 
-/* Of a watch, on the ticket of another: */
-byte on[N] = NOBODY; /* set, and no event has come */
-bit onW[N];          /* on the writer's ticket */
+/* The watch of a client on the ticket of another: */
+byte on[N] = NOBODY; /* owner of the ticket, while no event has come */
+bit onW[N];          /* the watch is on the writer's ticket */
 byte event[N];
 
 /* --- a client ------------------------------------------------------------ */
 
-byte ahead[N] = NOBODY; /* whose ticket the list showed, GONE since */
-bit aheadW[N];          /* the writer's */
+byte ahead[N] = NOBODY; /* owner of the ticket ahead in the list; GONE if it has gone since */
+bit aheadW[N];          /* that ticket is the writer's */
 bit trusts[N];          /* the watch shows a release */
 byte holds[N];          /* 0, or READS or WRITES_ON */
 #define READS  1
 #define WRITER 2
 
 byte readers, writers, crashes, writes;
-byte k; /* of loops, 0 between them */
+byte k; /* loop variable, 0 between loops */
 
 #define me _pid
 
-/* tell is what the watches on a ticket of c do. */
+/* tell triggers the watches on a ticket of c. */
 inline tell(c, isW, what) {
 	do
 	:: k < N ->
@@ -72,7 +71,7 @@ inline tell(c, isW, what) {
 	k = 0
 }
 
-/* vacate takes the place of c out of the queue if it has no ticket there. */
+/* vacate removes the place of c from the queue if c has no ticket there. */
 inline vacate(c) {
 	if
 	:: !w[c] && !r[c] ->
@@ -91,7 +90,7 @@ inline vacate(c) {
 	fi
 }
 
-/* remove takes one ticket of c away. A client that watches it hears what. */
+/* remove deletes one ticket of c. A client that watches it receives the event what. */
 inline remove(c, isW, what) {
 	tell(c, isW, what);
 	do
@@ -115,7 +114,7 @@ inline drop(c) {
 	holds[c] = 0
 }
 
-/* forget clears what a client knows of tickets that are not its own. */
+/* forget clears the state of a client about the tickets of others. */
 inline forget() {
 	on[me] = NOBODY; onW[me] = 0; event[me] = NOTHING;
 	ahead[me] = NOBODY; aheadW[me] = 0; trusts[me] = 0
@@ -131,10 +130,10 @@ inline join(asW, seals, mayLeave) {
 	impatient = mayLeave
 }
 
-/* over is what a client does that learns of the end of its session. */
+/* over resets a client that notices the end of its session. */
 inline over() { told[me] = 0; forget(); impatient = 0; first = 0; writes_ = 0 }
 
-/* seen(x) fails in the search for a way to get there. */
+/* seen(x) fails in the search for a path to state x. */
 #ifndef WITNESS
 #define WITNESS 0
 #endif
@@ -152,13 +151,13 @@ enter:
 	if
 	:: d_step { !told[me] -> join(1, 1, 0) }
 	:: d_step { !told[me] -> join(1, 1, 1) }
-	:: d_step { !told[me] -> join(1, 0, 0) } /* of a client that cannot seal */
+	:: d_step { !told[me] -> join(1, 0, 0) } /* by a client that cannot seal */
 	:: d_step { !told[me] -> join(0, 0, 0) }
 	:: d_step { !told[me] -> join(0, 0, 1) }
 	:: d_step { told[me] -> over() }; goto enter
 	fi;
 look:
-	if :: first = 0 :: first = 1 fi; /* two tickets of one number come in any order */
+	if :: first = 0 :: first = 1 fi; /* two tickets with the same number come in either order */
 	if
 	:: d_step { !told[me] ->
 		/* k becomes one more than the place of the ticket to watch, 0 if there is none */
@@ -169,7 +168,7 @@ look:
 #ifdef FAR_WRITER
 		if
 		:: !writes_ && k > 0 ->
-			ahead[me] = k; /* its own place, for a moment */
+			ahead[me] = k; /* temporarily its own place */
 			k = 1;
 			do
 			:: k <= ahead[me] && !w[queue[k - 1]] -> k++
@@ -259,7 +258,7 @@ grant:
 	:: d_step { told[me] -> over() }; goto enter
 	fi;
 	if
-	:: d_step { !told[me] && writes_ -> r[me] = 1 } /* it asks to read, too */
+	:: d_step { !told[me] && writes_ -> r[me] = 1 } /* the writer also creates a reader's ticket */
 	:: d_step { !told[me] && writes_ ->
 		drop(me);
 		if
@@ -273,7 +272,7 @@ grant:
 	fi;
 	if
 	:: d_step { !told[me] ->
-		drop(me); /* writes no more */
+		drop(me); /* it stops writing */
 		readers++;
 		holds[me] = READS;
 		if

@@ -1,10 +1,10 @@
 /*
- * A wall clock that can be set, for one process: loaded by LD_PRELOAD, it adds to what
- * the kernel says an offset in nanoseconds from a file that LOCKLAB_CLOCK names, which
- * another process maps and changes at will. The monotonic clock stays as it is.
+ * A settable wall clock for one process, loaded by LD_PRELOAD. It adds an offset in
+ * nanoseconds to the time of the kernel. The offset is in the file LOCKLAB_CLOCK, which
+ * another process maps and changes at any time. The monotonic clock is unchanged.
  *
- * It asks the kernel by a system call and allocates nothing, since allocators read
- * clocks before main, when looking up the C library's own function would allocate.
+ * It reads the time by a system call and allocates nothing. Allocators read clocks before
+ * main, and the lookup of the C library's function would allocate then.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -22,8 +22,8 @@
 #endif
 
 struct cell {
-	int64_t offset; /* read here */
-	int64_t reader; /* written here: the process id of the latest that has mapped it */
+	int64_t offset; /* read by this library */
+	int64_t reader; /* written by this library: the id of the last process that mapped the file */
 };
 
 static struct cell nothing;
@@ -68,7 +68,7 @@ int clock_gettime(clockid_t id, struct timespec *ts)
 int gettimeofday(struct timeval *restrict tv, void *restrict zone)
 {
 	struct timespec ts;
-	(void)zone; /* obsolete, and not filled in by Linux either */
+	(void)zone; /* obsolete; Linux does not set it either */
 	if (clock_gettime(CLOCK_REALTIME, &ts) != 0)
 		return -1;
 	tv->tv_sec = ts.tv_sec;

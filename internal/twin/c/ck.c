@@ -1,7 +1,6 @@
 /*
- * The spin locks of Concurrency Kit (concurrencykit.org; Debian's libck-dev), as
- * shipped, under the loop of locks.c: what Go is compared with is not only our
- * own C.
+ * The spin locks of Concurrency Kit (concurrencykit.org; Debian's libck-dev), as shipped,
+ * with the loop of locks.c. So Go is not compared only with our own C.
  */
 #include "twin.h"
 
@@ -53,7 +52,7 @@ static void finish(struct twin_run *run) {
 
 #define LOOP(LOCK, UNLOCK) \
 	int64_t ops = 0; \
-	do { /* a batch at least, however late the thread is */ \
+	do { /* at least one batch, even if the thread is late */ \
 		for (int i = 0; i < BATCH; i++) { \
 			LOCK; \
 			*(volatile uint64_t *)&s.counter = s.counter + 1; \

@@ -1,10 +1,8 @@
 /*
- * How long a word takes from one CPU to another: the twin of the experiment
- * core-to-core, step for step. Two threads hand a word to and fro. A sample is
- * a number of round trips on a line that was not used before; the first samples
- * are short and find out how many round trips fill the time. The operations of
- * a thread are how often it handed the word over, so the time of one operation
- * is that of one way.
+ * Measures the transfer of a word from one CPU to another. It repeats the experiment
+ * core-to-core step by step. Two threads pass a word to each other. A sample is a number of
+ * round trips on an unused line. The first samples are short and find the number of round
+ * trips that fills the time. An operation is one transfer, so a round trip is two operations.
  */
 #include "twin.h"
 
@@ -13,7 +11,7 @@ enum {
 	MEET = 3,            /* round trips before the clock starts */
 	TRIES = 100,         /* samples, until one in which no thread was preempted */
 	MOST = 1 << 24,      /* round trips of a sample */
-	PATIENCE = 1 << 20,  /* vain tries before a thread lets others run */
+	PATIENCE = 1 << 20,  /* failed tries before a thread lets others run */
 	LINES = 8192,
 };
 
@@ -52,12 +50,12 @@ struct line {
 };
 
 static struct line lines[LINES];
-static unsigned used; /* lines */
+static unsigned used; /* number of used lines */
 
-/* Each is written by one thread before the two meet, and read by the other
- * after: the handovers order it. */
-static int64_t hops; /* of the next sample; the follower sets it, 0 is the end */
-static bool lead_preempted; /* in the last sample */
+/* One thread writes each of these before the two meet, and the other reads it after that:
+ * the handovers order them. */
+static int64_t hops; /* round trips of the next sample, set by the follower; 0 ends the run */
+static bool lead_preempted; /* the leader was preempted in the last sample */
 
 static struct line *next_line(unsigned i) {
 	return &lines[(used + i) % LINES];
@@ -78,11 +76,11 @@ static void lead(struct twin_run *run, hand_over *hand) {
 	}
 }
 
-/* The follower keeps the time: when its clock starts, the other is there. */
+/* The follower measures the time. When its clock starts, the leader is running. */
 static void follow(struct twin_run *run, hand_over *hand) {
 	unsigned i = 0;
 	int tries = 0;
-	bool good = false; /* the last sample, as far as this thread knows */
+	bool good = false; /* this thread was not preempted in the last sample */
 	int64_t next = FIRST;
 	for (;;) {
 		struct line *line = next_line(i++);
@@ -100,7 +98,7 @@ static void follow(struct twin_run *run, hand_over *hand) {
 		run->elapsed = took;
 		good = took >= run->span / 2 && !preempted;
 		tries += took >= run->span / 2;
-		/* One that was interrupted may have taken very long. */
+		/* An interrupted sample may have taken very long. */
 		double fill = (double)hops * (double)run->span / (double)(took > 0 ? took : 1);
 		double least = hops / 2 > FIRST ? (double)hops / 2 : FIRST;
 		next = (int64_t)(fill > MOST ? MOST : fill < least ? least : fill);

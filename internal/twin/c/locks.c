@@ -1,7 +1,7 @@
 /*
- * The spin locks as the textbooks have them, and the mutex of the C library. An
- * operation is one acquisition with its release; the section increments a plain
- * counter, and a run whose counter is wrong fails.
+ * The spin locks of the textbooks, and the mutex of the C library. An operation is one
+ * acquisition with its release. The critical section increments a plain counter. A run fails
+ * if the counter is wrong at its end.
  */
 #include "twin.h"
 
@@ -78,7 +78,7 @@ static void finish(struct twin_run *run) {
 
 #define LOOP(LOCK, UNLOCK) \
 	int64_t ops = 0; \
-	do { /* a batch at least, however late the thread is */ \
+	do { /* at least one batch, even if the thread is late */ \
 		for (int i = 0; i < BATCH; i++) { \
 			LOCK; \
 			*(volatile uint64_t *)&s.counter = s.counter + 1; \

@@ -1,7 +1,7 @@
 /*
- * What every twin has in common: threads bound to CPUs, a common start, a
- * clock, and the line protocol that doc.go of package twin describes. A twin is
- * one C file that lists its cases and hands them to twin_serve.
+ * The common part of all twins: threads bound to CPUs, a common start, a clock, and the line
+ * protocol of package twin, described in its doc.go. A twin is one C file that lists its cases
+ * and passes them to twin_serve.
  *
  * C11 and POSIX threads. Threads are bound on Linux only.
  */
@@ -25,21 +25,21 @@
 #include <time.h>
 
 enum {
-	TWIN_LINE = 128,    /* bytes that no two words with different writers share */
-	TWIN_THREADS = 256, /* most threads of a run */
-	TWIN_LONGEST = 60000, /* ms of a run */
-	TWIN_COMMAND = 4096, /* bytes of a command */
+	TWIN_LINE = 128,    /* bytes, the least distance of words with different writers */
+	TWIN_THREADS = 256, /* maximum threads of a run */
+	TWIN_LONGEST = 60000, /* ms, maximum of a run */
+	TWIN_COMMAND = 4096, /* bytes, maximum of a command */
 };
 
 struct twin_count {
 	alignas(TWIN_LINE) int64_t ops;
-	int64_t from, to; /* ns: when the thread worked */
+	int64_t from, to; /* ns, start and end of the thread's work */
 };
 
 /* One run of a case. */
 struct twin_run {
 	int threads;
-	int64_t span;       /* ns, how long the run is to take */
+	int64_t span;       /* ns, planned duration of the run */
 	atomic_bool stop;   /* set when span is over, for work that polls it */
 	int64_t elapsed;    /* ns; work sets it if it times itself */
 	void *shared;       /* begin may set it, end may free it */
@@ -49,8 +49,8 @@ struct twin_run {
 /* A case is one algorithm. begin and end may be NULL; begin returns false if
  * there is no memory. work runs on each thread, after all have started. */
 struct twin_case {
-	const char *name; /* without blanks */
-	int least, most;  /* threads */
+	const char *name; /* has no blanks */
+	int least, most;  /* number of threads */
 	bool (*begin)(struct twin_run *);
 	void (*work)(struct twin_run *, int thread);
 	void (*end)(struct twin_run *);
@@ -63,8 +63,8 @@ static int64_t twin_now(void) {
 	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* How often the calling thread was preempted so far, 0 where the system does
- * not tell. What was measured while another program had the CPU does not count. */
+/* Returns the number of preemptions of the calling thread, 0 if the system does not report
+ * them. Callers discard measurements in which another program had the CPU. */
 static inline long twin_preemptions(void) {
 #if defined(__linux__) && defined(RUSAGE_THREAD)
 	struct rusage usage;
@@ -74,7 +74,7 @@ static inline long twin_preemptions(void) {
 	return 0;
 }
 
-/* Where the threads of a run wait for each other: all start, or none. */
+/* States of the gate at which the threads of a run wait: all start, or none. */
 enum { TWIN_WAIT, TWIN_GO, TWIN_LEAVE };
 
 struct twin_thread {
@@ -121,7 +121,7 @@ static void *twin_work(void *arg) {
 	return NULL;
 }
 
-/* Runs c on n threads and returns NULL, or what went wrong. */
+/* Runs c on n threads and returns NULL, or a description of the error. */
 static const char *twin_start(const struct twin_case *c, struct twin_run *run, const int *cpus, int n) {
 	static char text[200];
 	static struct twin_thread threads[TWIN_THREADS];
@@ -143,7 +143,7 @@ static const char *twin_start(const struct twin_case *c, struct twin_run *run, c
 			snprintf(text, sizeof text, "cannot bind a thread to CPU %d: %s", threads[i].cpu, strerror(error));
 	}
 	atomic_store(&gate, error == 0 ? TWIN_GO : TWIN_LEAVE);
-	if (error == 0 && !c->times_itself) { /* else a thread that wakes would only disturb */
+	if (error == 0 && !c->times_itself) { /* otherwise a waking thread would only disturb */
 		struct timespec span = {.tv_sec = run->span / 1000000000, .tv_nsec = run->span % 1000000000};
 		while (nanosleep(&span, &span) != 0 && errno == EINTR)
 			;
@@ -154,7 +154,7 @@ static const char *twin_start(const struct twin_case *c, struct twin_run *run, c
 	return error == 0 ? NULL : text;
 }
 
-/* Reads "0,3,-" into cpus and returns how many, or -1. */
+/* Parses "0,3,-" into cpus and returns their number, or -1. */
 static int twin_cpus(char *list, int *cpus) {
 	int n = 0;
 	char *rest = NULL;
@@ -220,7 +220,7 @@ static void twin_run(char *name, char *list, char *span, const struct twin_case 
 	printf("\n");
 }
 
-/* Answers commands until there are no more. It returns the exit status. */
+/* Answers commands until the input ends. Returns the exit status. */
 static int twin_serve(const char *topic, const struct twin_case *cases, int n) {
 	static char command[TWIN_COMMAND];
 	printf("twin 1 %s", topic);

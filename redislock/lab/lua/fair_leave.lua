@@ -1,4 +1,4 @@
--- Takes a waiter out of the queue. Those behind it have one holder less to wait for.
+-- Removes a waiter from the queue. The waiters behind it wait for one holder less.
 local behind = false
 for _, waiter in ipairs(redis.call('LRANGE', KEYS[2], 0, -1)) do
   if behind then

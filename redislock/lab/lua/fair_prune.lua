@@ -1,13 +1,12 @@
--- Shared by the scripts of the fair lock, in front of each of them.
+-- Prefix of every script of the fair lock.
 -- KEYS[1] the lock: a hash with one field, the owner, and its count.
--- KEYS[2] the queue: a list of waiters. KEYS[3] until when each is thought to
--- live: a sorted set, in milliseconds of the clients' clocks.
+-- KEYS[2] the queue: a list of waiters. KEYS[3] a sorted set with the time until which
+-- each waiter is presumed alive, in milliseconds of the clients' clocks.
 -- ARGV[1] the owner or waiter. ARGV[2] the lease in milliseconds. ARGV[3] the time
--- by the client's clock. ARGV[4] how long a waiter at the head is waited for.
+-- by the client's clock. ARGV[4] the time allowed to a waiter at the head.
 local now = tonumber(ARGV[3])
 
--- Drops waiters from the head whose time is over, and returns the one that is
--- then at the head, or false.
+-- Drops waiters from the head whose time is over. Returns the new head, or false.
 local function head()
   while true do
     local first = redis.call('LINDEX', KEYS[2], 0)

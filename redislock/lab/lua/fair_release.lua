@@ -1,7 +1,7 @@
--- Gives the lock back once, and tells the first in the queue if it is free then.
--- KEYS[4] what this release has done, should it be sent again. ARGV[5] for how
--- many milliseconds to keep that. ARGV[6] what the channels of waiters begin
--- with. ARGV[7] the message.
+-- Releases the lock once, and notifies the first waiter if the lock is then free.
+-- KEYS[4] the result of this release, for a repetition of the request. ARGV[5] the
+-- lifetime of that key in milliseconds. ARGV[6] the prefix of the waiters' channels.
+-- ARGV[7] the message.
 -- Returns 1 if the lock is free, 0 if the owner still has it, or nothing if it
 -- did not have it.
 local known = redis.call('GET', KEYS[4])

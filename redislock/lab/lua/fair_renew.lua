@@ -1,4 +1,4 @@
--- Gives the owner a whole lease again.
+-- Restarts the owner's lease.
 -- KEYS[1] the lock. ARGV[1] the owner. ARGV[2] the lease in milliseconds.
 -- Returns 1, or 0 if the owner does not have the lock.
 if redis.call('HEXISTS', KEYS[1], ARGV[1]) == 1 then

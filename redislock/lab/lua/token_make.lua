@@ -1,5 +1,5 @@
--- Makes a lock of the kind redis-token, unless it is there.
--- KEYS[1] the list with the element. KEYS[2] a mark that stays.
+-- Creates a lock of redis-token if it does not exist.
+-- KEYS[1] the list with the element. KEYS[2] a permanent mark.
 if redis.call('SETNX', KEYS[2], '1') == 1 then
   redis.call('RPUSH', KEYS[1], '1')
 end
