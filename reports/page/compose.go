@@ -63,11 +63,17 @@ func compose(run *result.Run) *document {
 	return doc
 }
 
-// rank draws the charts next to the sheet, one for each kind of lock.
+// rank draws a chart next to one table of each kind of lock.
 func (doc *document) rank(gs []*chart.Group) {
 	for _, c := range []*chart.Chart{chart.RankingLocal, chart.RankingRemote} {
-		if g := c.Subject(gs); g != nil {
-			doc.Ranked = append(doc.Ranked, newFigure(c.Of(g), c.Name))
+		g := c.Subject(gs)
+		if g == nil {
+			continue
+		}
+		for i, t := range doc.Tables {
+			if f := newFigure(c.Of(g), c.Name); t.remote == g.Remote && t.workload == g.Axes && f.Pic.Height > 0 {
+				doc.Tables[i].Ranked = &f
+			}
 		}
 	}
 }

@@ -24,7 +24,6 @@ type document struct {
 	Decisions  []judge.Decision
 	Tables     []tableView
 	Answers    []answerRow
-	Ranked     []figure // one of local and one of distributed locks
 	Rule       string
 	Exclusions []excluded
 	Quality    quality
@@ -82,8 +81,13 @@ func newFigure(c chart.Named, id string) figure {
 }
 
 // SVG draws f for a page.
-func (f figure) SVG() (template.HTML, error) {
-	svg, err := draw.Inline(f.Pic, f.ID, f.Title, f.Answer)
+func (f figure) SVG() (template.HTML, error) { return f.inline(f.Pic) }
+
+// Narrow draws f for a place next to a table.
+func (f figure) Narrow() (template.HTML, error) { return f.inline(*f.Pic.Narrow) }
+
+func (f figure) inline(pic draw.Picture) (template.HTML, error) {
+	svg, err := draw.Inline(pic, f.ID, f.Title, f.Answer)
 	if err != nil {
 		err = fmt.Errorf("chart %s: %w", f.Name, err)
 	}
