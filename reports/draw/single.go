@@ -2,6 +2,7 @@ package draw
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 
 	"gonum.org/v1/plot/text"
@@ -104,7 +105,7 @@ func (p Poster) WritePNG(w io.Writer) error { return writePNG(w, Width, p.Height
 // PNG returns pic alone, with a margin, as a PNG.
 func (pic Picture) PNG() ([]byte, error) {
 	var buf bytes.Buffer
-	err := writePNG(&buf, Width+2*Margin, pic.Height+2*Margin, func(c draw.Canvas) error {
+	err := writePNG(&buf, cmp.Or(pic.Width, Width)+2*Margin, pic.Height+2*Margin, func(c draw.Canvas) error {
 		return pic.Body(draw.Crop(c, Margin, -Margin, Margin, -Margin))
 	})
 	return buf.Bytes(), err

@@ -67,13 +67,12 @@ func compose(run *result.Run) *document {
 func (doc *document) rank(gs []*chart.Group) {
 	for _, c := range []*chart.Chart{chart.RankingLocal, chart.RankingRemote} {
 		g := c.Subject(gs)
-		if g == nil {
+		i := slices.IndexFunc(doc.Tables, func(t tableView) bool { return g != nil && t.remote == g.Remote && t.workload == g.Axes })
+		if i < 0 {
 			continue
 		}
-		for i, t := range doc.Tables {
-			if f := newFigure(c.Of(g), c.Name); t.remote == g.Remote && t.workload == g.Axes && f.Pic.Height > 0 {
-				doc.Tables[i].Ranked = &f
-			}
+		if f := newFigure(c.Of(g), c.Name); f.Pic.Height > 0 {
+			f.Pic, doc.Tables[i].Ranked = *f.Pic.Narrow, &f
 		}
 	}
 }

@@ -81,13 +81,8 @@ func newFigure(c chart.Named, id string) figure {
 }
 
 // SVG draws f for a page.
-func (f figure) SVG() (template.HTML, error) { return f.inline(f.Pic) }
-
-// Narrow draws f for a place next to a table.
-func (f figure) Narrow() (template.HTML, error) { return f.inline(*f.Pic.Narrow) }
-
-func (f figure) inline(pic draw.Picture) (template.HTML, error) {
-	svg, err := draw.Inline(pic, f.ID, f.Title, f.Answer)
+func (f figure) SVG() (template.HTML, error) {
+	svg, err := draw.Inline(f.Pic, f.ID, f.Title, f.Answer)
 	if err != nil {
 		err = fmt.Errorf("chart %s: %w", f.Name, err)
 	}

@@ -109,21 +109,21 @@ func (doc *document) cut(details string) {
 // processes for the strongest and for the fastest class of guarantees.
 func mainDecisions(ds []judge.Decision) []judge.Decision {
 	var rows [4][]judge.Decision
-	first := func(kind []judge.Decision, d judge.Decision) bool {
-		return len(kind) == 0 || kind[0].Situation.Group() == d.Situation.Group()
-	}
-	for _, d := range ds {
-		one := []judge.Decision{d}
+	for i, d := range ds {
+		row := 0
 		switch s := d.Situation; {
-		case !s.Distributed() && s.Group().Kind() == judge.Read:
-			rows[1] = one
-		case !s.Distributed() && first(rows[0], d):
-			rows[0] = one
-		case s.Distributed() && first(rows[2], d) && d.Over == "":
-			rows[2], rows[3] = one, nil
-		case s.Distributed() && first(rows[2], d):
-			rows[3] = one
+		case s.Distributed():
+			row = 2
+		case s.Group().Kind() == judge.Read:
+			row = 1
 		}
+		if first := rows[row]; first != nil && first[0].Situation.Group() != d.Situation.Group() {
+			continue
+		}
+		if rows[3] = nil; row == 2 && d.Over != "" {
+			row = 3
+		}
+		rows[row] = ds[i : i+1]
 	}
 	return slices.Concat(rows[:]...)
 }
