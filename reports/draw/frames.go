@@ -29,7 +29,7 @@ func (l *Lines) Drawn() Picture {
 	if l.Plain {
 		height += legend
 	}
-	return Picture{height, l.panels}
+	return Picture{Height: height, Body: l.panels}
 }
 
 // split returns the lines of each frame.

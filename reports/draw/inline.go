@@ -2,6 +2,7 @@ package draw
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html"
 	"regexp"
@@ -29,7 +30,8 @@ var (
 // Inline returns the body of pic as an SVG element for a page: it scales, its colours are CSS
 // variables, and it has a title and a description. id is unique in the page.
 func Inline(pic Picture, id, title, desc string) (string, error) {
-	c := vgsvg.New(Width, pic.Height)
+	width := cmp.Or(pic.Width, Width)
+	c := vgsvg.New(width, pic.Height)
 	if err := pic.Body(draw.New(c)); err != nil {
 		return "", err
 	}
@@ -42,7 +44,7 @@ func Inline(pic Picture, id, title, desc string) (string, error) {
 	if m == nil {
 		return "", fmt.Errorf("the drawing has no svg element")
 	}
-	body, err := Themed(fitted(text[m[1]:]))
+	body, err := Themed(fitted(text[m[1]:], width))
 	if err != nil {
 		return "", err
 	}
@@ -60,7 +62,7 @@ var svgSize = regexp.MustCompile(`font-size:([0-9.]+)px`)
 const wider = 1.25
 
 // fitted fixes the width of texts near the right edge, which a wider font would cut off.
-func fitted(svg string) string {
+func fitted(svg string, width vg.Length) string {
 	return flatText.ReplaceAllStringFunc(svg, func(text string) string {
 		m := flatText.FindStringSubmatch(text)
 		x, err := strconv.ParseFloat(m[1], 64)
@@ -74,7 +76,7 @@ func fitted(svg string) string {
 			st = Bold(st)
 		}
 		long := st.Width(html.UnescapeString(m[3]))
-		if vg.Length(x)+wider*long <= Width {
+		if vg.Length(x)+wider*long <= width {
 			return text
 		}
 		return fmt.Sprintf(`<text textLength="%.1f" lengthAdjust="spacingAndGlyphs"`, long) + strings.TrimPrefix(text, "<text")

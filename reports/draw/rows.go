@@ -2,6 +2,7 @@ package draw
 
 import (
 	"math"
+	"slices"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/vg"
@@ -16,6 +17,8 @@ type Rows struct {
 	Heads []string // of the figures
 	Notes []Note   // over the rows
 	Foot  []string // sentences under the scale
+
+	width vg.Length
 }
 
 // A Row is one line of Rows.
@@ -102,14 +105,38 @@ func (r *Rows) step() (step vg.Length) {
 
 func (r *Rows) foot() (lines []string) {
 	for _, text := range r.Foot {
-		lines = append(lines, wrap(Typeset(7.5, Muted, 0, 0), text, Width)...)
+		lines = append(lines, wrap(Typeset(7.5, Muted, 0, 0), text, r.width)...)
 	}
 	return lines
 }
 
-// Drawn returns the rows as a drawing.
+func (r *Rows) title() []string { return wrap(Typeset(9, Ink, 0, 0), r.Title, r.width) }
+
+// Drawn returns the rows as a drawing, and as a narrow one.
 func (r *Rows) Drawn() Picture {
-	return Picture{rowsHead + r.step()*vg.Length(len(r.Rows)) + rowsFoot + footStep*vg.Length(len(r.foot())) + 6, r.body}
+	pic, narrow := r.drawn(Width), r.narrow().drawn(NarrowWidth)
+	pic.Narrow = &narrow
+	return pic
+}
+
+func (r *Rows) drawn(width vg.Length) Picture {
+	r.width = width
+	below := footStep * vg.Length(len(r.foot())+len(r.title())-1)
+	return Picture{Width: width, Height: rowsHead + r.step()*vg.Length(len(r.Rows)) + rowsFoot + below + 6, Body: r.body}
+}
+
+// narrow returns r with tags behind the marks, and with the first figure only.
+func (r *Rows) narrow() *Rows {
+	out := *r
+	out.Heads, out.Rows = r.Heads[:min(1, len(r.Heads))], slices.Clone(r.Rows)
+	for i, row := range out.Rows {
+		row.Figures, row.Marks = row.Figures[:len(out.Heads)], slices.Clone(row.Marks)
+		if len(row.Marks) == 1 {
+			row.Marks[0].Text, row.Tag = row.Tag, ""
+		}
+		out.Rows[i] = row
+	}
+	return &out
 }
 
 func (r *Rows) widths() (tags, names vg.Length, figures []vg.Length) {
@@ -159,7 +186,11 @@ func (r *Rows) body(c draw.Canvas) error {
 		c.FillText(Typeset(8, Muted, draw.XRight, draw.YBottom), vg.Point{X: x, Y: b.Max.Y + 4}, r.Heads[i])
 	}
 	r.marks(b)
-	c.FillText(Typeset(9, Ink, draw.XCenter, draw.YTop), vg.Point{X: b.Center().X, Y: b.Min.Y - 19}, r.Title)
+	for i, line := range r.title() {
+		st := Typeset(9, Ink, draw.XCenter, draw.YTop)
+		half := st.Width(line) / 2
+		c.FillText(st, vg.Point{X: min(b.Center().X, c.Max.X-half), Y: b.Min.Y - 19 - footStep*vg.Length(i)}, line)
+	}
 	return nil
 }
 
@@ -252,6 +283,9 @@ func (m Mark) draw(c draw.Canvas, s Scaled, hue Token, at func(v float64) vg.Len
 	st, x := Typeset(8, Muted, draw.XLeft, draw.YCenter), max(hi, mid)+6
 	if x+st.Width(m.Text)*widerText > c.Max.X+16 { // no room behind it
 		st.XAlign, x = draw.XRight, min(lo, mid)-6
+	}
+	if st.XAlign == draw.XRight && x-st.Width(m.Text) < c.Min.X { // nor before it: over its interval
+		st.XAlign, st.YAlign, x, y = draw.XLeft, draw.YBottom, c.Min.X+6, y+1-Lift
 	}
 	c.FillText(st, vg.Point{X: x, Y: y + Lift}, m.Text)
 }

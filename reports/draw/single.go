@@ -2,6 +2,7 @@ package draw
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 
 	"gonum.org/v1/plot/text"
@@ -104,7 +105,7 @@ func (p Poster) WritePNG(w io.Writer) error { return writePNG(w, Width, p.Height
 // PNG returns pic alone, with a margin, as a PNG.
 func (pic Picture) PNG() ([]byte, error) {
 	var buf bytes.Buffer
-	err := writePNG(&buf, Width+2*Margin, pic.Height+2*Margin, func(c draw.Canvas) error {
+	err := writePNG(&buf, cmp.Or(pic.Width, Width)+2*Margin, pic.Height+2*Margin, func(c draw.Canvas) error {
 		return pic.Body(draw.Crop(c, Margin, -Margin, Margin, -Margin))
 	})
 	return buf.Bytes(), err
@@ -122,11 +123,16 @@ func writePNG(w io.Writer, width, height vg.Length, body func(c draw.Canvas) err
 // DPI is the resolution of every PNG.
 const DPI = 144
 
-// Width is the width of every chart.
-const Width = 9 * vg.Inch
+// Width is the width of every chart; NarrowWidth is the width of a narrow one, for a place
+// next to a table or for a phone.
+const (
+	Width       = 9 * vg.Inch
+	NarrowWidth = 4.5 * vg.Inch
+)
 
 // A Picture is a drawing without texts.
 type Picture struct {
-	Height vg.Length                 // of the body; 0 if there is nothing to draw
-	Body   func(c draw.Canvas) error // draws on a canvas of width by height
+	Width, Height vg.Length                 // of the body; the height is 0 if there is nothing to draw
+	Body          func(c draw.Canvas) error // draws on a canvas of width by height
+	Narrow        *Picture                  // the same in less width, or nil
 }

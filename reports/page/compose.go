@@ -63,11 +63,16 @@ func compose(run *result.Run) *document {
 	return doc
 }
 
-// rank draws the charts next to the sheet, one for each kind of lock.
+// rank draws a chart next to one table of each kind of lock.
 func (doc *document) rank(gs []*chart.Group) {
 	for _, c := range []*chart.Chart{chart.RankingLocal, chart.RankingRemote} {
-		if g := c.Subject(gs); g != nil {
-			doc.Ranked = append(doc.Ranked, newFigure(c.Of(g), c.Name))
+		g := c.Subject(gs)
+		i := slices.IndexFunc(doc.Tables, func(t tableView) bool { return g != nil && t.remote == g.Remote && t.workload == g.Axes })
+		if i < 0 {
+			continue
+		}
+		if f := newFigure(c.Of(g), c.Name); f.Pic.Height > 0 {
+			f.Pic, doc.Tables[i].Ranked = *f.Pic.Narrow, &f
 		}
 	}
 }

@@ -24,7 +24,6 @@ type document struct {
 	Decisions  []judge.Decision
 	Tables     []tableView
 	Answers    []answerRow
-	Ranked     []figure // one of local and one of distributed locks
 	Rule       string
 	Exclusions []excluded
 	Quality    quality

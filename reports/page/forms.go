@@ -13,6 +13,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
@@ -92,13 +93,39 @@ func (doc *document) cut(details string) {
 		doc.Sections[i].Figures = mainFigures(doc.Sections[i].Figures)
 	}
 	doc.Sections = slices.DeleteFunc(doc.Sections, func(s section) bool { return s.Folded || len(s.Figures) == 0 })
-	doc.Tables = slices.CompactFunc(doc.Tables, func(a, b tableView) bool { return a.remote == b.remote }) // the first of each kind
+	doc.Answers = answers(mainDecisions(doc.Decisions))
+	doc.Tables = slices.DeleteFunc(doc.Tables, func(t tableView) bool { return t.Ranked == nil })
+	for _, t := range doc.Tables {
+		t.Ranked.Rows, t.Ranked.Omitted = nil, ""
+	}
 	if doc.Safety != nil {
 		doc.Safety.Brief, doc.Safety.Figures = true, mainFigures(doc.Safety.Figures)
 	}
-	doc.Ranked = mainFigures(doc.Ranked)
 	doc.Checked, doc.Facts, doc.Modules, doc.glossary = "", nil, nil, glossary{}
 	doc.Quality.Warnings, doc.Quality.Checks = doc.Quality.Top(), nil
+}
+
+// mainDecisions returns at most four of ds: inside a process, for readers, and between
+// processes for the strongest and for the fastest class of guarantees.
+func mainDecisions(ds []judge.Decision) []judge.Decision {
+	var rows [4][]judge.Decision
+	for i, d := range ds {
+		row := 0
+		switch s := d.Situation; {
+		case s.Distributed():
+			row = 2
+		case s.Group().Kind() == judge.Read:
+			row = 1
+		}
+		if first := rows[row]; first != nil && first[0].Situation.Group() != d.Situation.Group() {
+			continue
+		}
+		if rows[3] = nil; row == 2 && d.Over != "" {
+			row = 3
+		}
+		rows[row] = ds[i : i+1]
+	}
+	return slices.Concat(rows[:]...)
 }
 
 // tabled are the charts whose figures are also in the tables.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"locklab/harness"
+	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
@@ -133,16 +135,24 @@ func TestQuality(t *testing.T) {
 
 var tagsRE = regexp.MustCompile(`(?s)<(style|svg)[^>]*>.*?</(style|svg)>|<[^>]+>`)
 
-// TestBriefPage: at most 15 charts and 6,000 words, and every link has its anchor.
+// TestBriefPage: the headline, the quality, each table with its chart, at most four answers, and
+// then at most 15 charts, in 6,000 words. Every link has its anchor.
 func TestBriefPage(t *testing.T) {
-	run := synthetic.Zoo(1)
+	run := synthetic.Zoo(10)
+	run.Faults = synthetic.Faults()
+	run.Results = append(run.Results, varyResults(run, func(w *harness.Workload) { w.Reads = 90 }, 1)...)
 	page, whole := htmlOf(t, Brief(run, "details.html")), pageOf(t, run)
 	charts, words := strings.Count(page, "<svg"), len(strings.Fields(tagsRE.ReplaceAllString(page, " ")))
 	if charts < 2 || charts > 15 || words > 6000 || strings.Count(whole, "<svg") <= charts {
 		t.Errorf("%d charts, %d words", charts, words)
 	}
-	if !strings.Contains(page, `class="lead"`) || !strings.Contains(page, `class="compared numbers"`) || !strings.Contains(page, "All charts, tables, warnings,") {
-		t.Error("the page lacks the headline, the table or the link to the other warnings")
+	parts := regexp.MustCompile(`class="(lead|compare|decides|ranked|situation)"|Run quality:|>All situations<|<h3 id="(throughput)`).FindAllStringSubmatch(page, -1)
+	names := slices.Compact(result.Each(parts, func(m []string) string { return cmp.Or(m[1]+m[2], m[0]) }))
+	if got, want := strings.Join(names, " "), "lead Run quality: compare decides ranked compare decides ranked situation >All situations< throughput"; got != want || strings.Count(page, `class="situation"`) != 4 {
+		t.Errorf("the parts are %s, want %s, with 4 situations", got, want)
+	}
+	if n := strings.Count(whole, `class="situation"`); n != len(judge.Decisions(run)) || !strings.Contains(page, `<tr class="chosen"><th scope="row">zk-handoff`) {
+		t.Errorf("the details have %d situations, or no table marks the chosen lock", n)
 	}
 	has := func(page, id string) bool { return strings.Contains(page, ` id="`+id+`"`) }
 	links := 0

@@ -15,19 +15,26 @@ import (
 // A tableView is a [judge.Table] in words.
 type tableView struct {
 	remote    bool
+	workload  string
+	use       string // the recommended lock
 	Title     string
 	Head      []chart.Heading
 	Rows      [][]string
 	Notes     []string // meaning of the marks in the rows
+	Decides   int      // the column of the most workers, which sorts the rows
 	Sentences []string // the most important differences
+	Ranked    *figure  // the chart of the same locks; may be nil
 }
+
+// Chosen reports whether row is of the recommended lock.
+func (v tableView) Chosen(row []string) bool { return row[0] == v.use }
 
 // notAvailable replaces a missing figure; a note contains the reason.
 const notAvailable = "n/a"
 
 // viewTable returns t in words; use is the recommended lock.
 func viewTable(t judge.Table, use string) tableView {
-	v := tableView{remote: t.Distributed, Title: tableTitle(t)}
+	v := tableView{remote: t.Distributed, workload: t.Workload, use: use, Title: tableTitle(t), Decides: t.Detail + 1}
 	heads := []string{"lock"}
 	for _, c := range t.Columns {
 		heads = append(heads, fmt.Sprint("workers ", c.Workers))
