@@ -12,7 +12,7 @@ import (
 // TestLegendFitsAnyFont: text at the right edge keeps its width under any font.
 func TestLegendFitsAnyFont(t *testing.T) {
 	const text = "saturation point (solid), its interval & more"
-	pic := Picture{100, func(c draw.Canvas) error {
+	pic := Picture{Height: 100, Body: func(c draw.Canvas) error {
 		DrawNotes(c, []Note{{Colour: Ghost, Line: true, Text: "p99 of the other locks"}, {Colour: Warm, Text: text}})
 		return nil
 	}}

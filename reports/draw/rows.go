@@ -109,7 +109,7 @@ func (r *Rows) foot() (lines []string) {
 
 // Drawn returns the rows as a drawing.
 func (r *Rows) Drawn() Picture {
-	return Picture{rowsHead + r.step()*vg.Length(len(r.Rows)) + rowsFoot + footStep*vg.Length(len(r.foot())) + 6, r.body}
+	return Picture{rowsHead + r.step()*vg.Length(len(r.Rows)) + rowsFoot + footStep*vg.Length(len(r.foot())) + 6, r.body, Shape{Parts: len(r.Rows)}}
 }
 
 func (r *Rows) widths() (tags, names vg.Length, figures []vg.Length) {

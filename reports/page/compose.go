@@ -59,7 +59,13 @@ func compose(run *result.Run) *document {
 	default: // no scenario could be tried
 		doc.Title = safety.Title
 	}
-	doc.glossary = newGlossary(run)
+	all := doc.Ranked
+	for _, s := range doc.Sections {
+		if !s.Folded {
+			all = slices.Concat(all, s.Figures)
+		}
+	}
+	doc.LeftOut, doc.glossary = leftOut(all), newGlossary(run)
 	return doc
 }
 
@@ -112,11 +118,7 @@ func draft(g *chart.Group, id string) section {
 		if c.Judged || c.Remote != g.Remote || g.Open() && !c.Open || c.Open && g != c.Subject(g.Both) {
 			continue
 		}
-		named := c.Of(g)
-		if c.Open && named.Pic.Height == 0 {
-			continue
-		}
-		s.Figures = append(s.Figures, newFigure(named, c.Name+"-"+id))
+		s.Figures = append(s.Figures, newFigure(c.Of(g), c.Name+"-"+id))
 	}
 	return s
 }
