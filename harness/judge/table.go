@@ -200,14 +200,8 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 		r.Ratios, r.Modes = append(r.Ratios, ratio), append(r.Modes, ms)
 	}
 	if c := s.Cells[t.Columns[t.Detail].Workers]; c != nil {
-		r.P99, r.Moment = Quantile(c.Waits(), 0.99, g.Floor()), moment(c.Waits(), g.Floor())
+		r.P99, r.Moment, r.Longest = Quantile(c.Waits(), 0.99, g.Floor()), Moment(c.Waits(), 0.99, g.Floor()), Longest(c)
 		r.Jain, r.CPU, r.Requests = figure(c.Summary(result.Jain)), figure(c.Summary(result.CPU)), figure(c.Summary(result.Requests))
-		if longest := c.Figures(result.Unserved); len(longest) > 0 {
-			r.Longest = &Figure{Value: slices.Max(longest), N: int64(len(longest))}
-			if waits := c.Waits(); len(waits) > 0 { // the last wait may end after the window
-				r.Longest.Value = max(r.Longest.Value, waits.Quantile(1))
-			}
-		}
 	}
 	return r
 }
@@ -316,12 +310,25 @@ func waited(h result.Histogram, v, floor float64, known bool) *Figure {
 	return &Figure{Value: max(v, floor), N: h.Count(), AtMost: v < floor}
 }
 
-// moment returns p99 of the wait at a random moment; nil if h has too few samples.
-func moment(h result.Histogram, floor float64) *Figure {
-	_, ok := result.Quantile(h, 0.99)
-	f := waited(h, h.TimeQuantile(0.99), floor, ok)
+// Moment returns quantile q of the wait at a random moment; nil if h has too few samples.
+func Moment(h result.Histogram, q, floor float64) *Figure {
+	_, ok := result.Quantile(h, q)
+	f := waited(h, h.TimeQuantile(q), floor, ok)
 	if f != nil {
-		f.Rough = !h.ResolvesTime(0.99)
+		f.Rough = q > h.ResolvedTime()
+	}
+	return f
+}
+
+// Longest returns the longest wait in the rounds of c; nil if it was not recorded.
+func Longest(c *Cell) *Figure {
+	unserved := c.Figures(result.Unserved)
+	if len(unserved) == 0 {
+		return nil
+	}
+	f := &Figure{Value: slices.Max(unserved), N: int64(len(unserved))}
+	if waits := c.Waits(); len(waits) > 0 { // the last wait may end after the window
+		f.Value = max(f.Value, waits.Quantile(1))
 	}
 	return f
 }

@@ -28,7 +28,7 @@ func TestUnderTheFloor(t *testing.T) {
 	}{
 		{P50, quantile(all(149)), math.NaN(), 150}, {P50, quantile(all(150)), 150, 0},
 		{P99, quantile(all(10)), math.NaN(), 150}, {P999, quantile(all(10)), math.NaN(), 150},
-		{P999, quantile(all(900)), 900, 0},
+		{P999, quantile(all(900)), 900, 0}, {MomentP99, quantile(all(900)), 900, 0}, {MomentP99, quantile(all(10)), math.NaN(), 150},
 		{HandoverTime, quantile(all(40)), math.NaN(), 150}, {HandoverTime, quantile(all(200)), 200, 0},
 		{HandoverTransfers, quantile(all(40)), math.NaN(), 3}, {HandoverTransfers, quantile(all(200)), 4, 0},
 		{HandoverRoundTrips, quantile(all(40)), math.NaN(), 6}, {HandoverRoundTrips, quantile(all(200)), 8, 0},

@@ -141,11 +141,11 @@ func TestTimeQuantile(t *testing.T) {
 	}
 	// Ten waits of 100 are a hundredth of all time together with 99,000 of 1; more waits of 1 hide none.
 	for most, want := range map[int64]bool{98_999: false, 99_000: true} {
-		if h := (Histogram{{Value: 1, N: most}, {Value: 100, N: 10}}); h.ResolvesTime(0.99) != want {
+		if h := (Histogram{{Value: 1, N: most}, {Value: 100, N: 10}}); (h.ResolvedTime() >= 0.99) != want {
 			t.Errorf("%v: resolved is %v", h, !want)
 		}
 	}
-	if (Histogram{}).ResolvesTime(0.99) || greedy.ResolvesTime(0.5) {
+	if (Histogram{}).ResolvedTime() > 0 || greedy.ResolvedTime() >= 0.5 {
 		t.Error("no wait, or one that dominates, resolves a quantile")
 	}
 	if !math.IsNaN((Histogram{}).TimeQuantile(0.5)) {

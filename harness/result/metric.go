@@ -71,7 +71,7 @@ const (
 // Metrics lists every metric in the order of a benchmark line.
 var Metrics = []*Metric{
 	Time, Throughput,
-	P50, P99, P999,
+	P50, P99, P999, MomentP99,
 	Handovers, HandoverTime, HandoverMean, HandoverWaitP99, HandoverTransfers,
 	RoundTrip, TurnRoundTrips, HandoverRoundTrips, P50RoundTrips, P99RoundTrips,
 	Hold, HoldShare, HandoverShare, WaitShare,

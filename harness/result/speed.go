@@ -42,6 +42,13 @@ func wait(name, unit, doc string, q float64) *Metric {
 	return floored(metric(name, unit, doc, "Tene 2013", Lower, func(r *Result) (float64, bool) { return Quantile(r.Wait, q) }), Floor)
 }
 
+// MomentP99 is p99 of the wait that a worker is in at a random moment of its waiting, in ns.
+var MomentP99 = closed(floored(metric("wait-moment", "p99-moment-ns/op", "99 % of all waiting is in waits no longer than this",
+	"Go runtime, BenchmarkMutexCapture", Lower, func(r *Result) (float64, bool) {
+		_, ok := Quantile(r.Wait, 0.99)
+		return r.Wait.TimeQuantile(0.99), ok
+	}), Floor))
+
 // floored removes the figures of m that are under the floor of their result: then m has
 // only a bound.
 func floored(m *Metric, floor func(r *Result) float64) *Metric {
@@ -121,15 +128,18 @@ func Resolved(n int64) float64 {
 	return 1 - float64(beyond)/float64(n)
 }
 
-// ResolvesTime reports whether ten observations or more lie beyond quantile q over time: the ten
-// greatest together are at most the share 1-q of the sum.
-func (h Histogram) ResolvesTime(q float64) bool {
+// ResolvedTime returns the greatest quantile over time that h resolves, 0 if it resolves none:
+// the ten greatest observations together are the rest of the sum.
+func (h Histogram) ResolvedTime() float64 {
 	var greatest, n int64
 	for i := len(h) - 1; i >= 0 && n < beyond; i-- {
 		some := min(h[i].N, beyond-n)
 		greatest, n = greatest+some*h[i].Value, n+some
 	}
-	return n == beyond && float64(greatest) <= (1-q)*h.Mean()*float64(h.Count())
+	if n < beyond || greatest == 0 {
+		return 0
+	}
+	return 1 - float64(greatest)/(h.Mean()*float64(h.Count()))
 }
 
 // Needed returns the number of observations that resolve quantile q.

@@ -52,7 +52,7 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 		})
 	}
 	l.Under = func(c vgdraw.Canvas, p *plot.Plot, name string) { drawSteps(c, p, ss[slices.Index(names, name)]) }
-	if len(l.Lines) == 0 {
+	if l.Drawn().Shape.Curves == 0 {
 		return Picture{Answer: answer, Numbers: changesTable(h, ss), Data: data}
 	}
 	return ofLines(l, answer, changesTable(h, ss), data)

@@ -130,7 +130,7 @@ func (d *Distances) CostsAnswer() string {
 	var fs []figure
 	for _, l := range d.locks {
 		if t := l.Trips; t != nil && t.Behind != nil && !t.Behind.Polls {
-			fs = append(fs, figure{l.Lock.Name, t.Behind.Handover.RoundTrips()})
+			fs = append(fs, figure{name: l.Lock.Name, v: t.Behind.Handover.RoundTrips()})
 		}
 	}
 	if fs == nil {
@@ -198,7 +198,7 @@ func (d *Distances) fastest(at time.Duration) string {
 	var fs []figure
 	for _, l := range d.locks {
 		if p, why := l.Predict(judge.Handover, d.Workers, float64(at)); why == "" && l.Lock.Status.Competes() {
-			fs = append(fs, figure{l.Lock.Name, p.Value})
+			fs = append(fs, figure{name: l.Lock.Name, v: p.Value})
 		}
 	}
 	if fs == nil {

@@ -60,14 +60,16 @@ func (g *Group) cell(lock string, w int) *Cell {
 }
 
 type figure struct {
-	name string
-	v    float64
+	name    string
+	v       float64
+	rough   bool    // v depends on few samples
+	longest float64 // wait, in ns; 0 if v is no wait
 }
 
 func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 	for _, s := range g.At(w) {
 		if v := s.Cells[w].Summary(m); v.N > 0 && s.Lock.Status.Competes() {
-			out = append(out, figure{s.Lock.Name, v.Median})
+			out = append(out, figure{name: s.Lock.Name, v: v.Median})
 		}
 	}
 	sortFigures(out)
@@ -76,27 +78,38 @@ func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 
 // sortFigures sorts fs, the greatest first.
 func sortFigures(fs []figure) {
-	slices.SortStableFunc(fs, func(a, b figure) int { return cmp.Compare(b.v, a.v) })
+	slices.SortStableFunc(fs, func(a, b figure) int { return cmp.Or(cmp.Compare(b.v, a.v), cmp.Compare(b.longest, a.longest)) })
 }
 
 func (f figure) of(format func(v float64) string) string {
-	return fmt.Sprintf("%s (%s)", f.name, format(f.v))
+	return fmt.Sprintf("%s (%s)", f.name, f.text(format))
+}
+
+func (f figure) text(format func(v float64) string) string {
+	text := format(f.v)
+	if f.rough {
+		text = "~" + text
+	}
+	if f.longest > 0 {
+		text += ", longest " + numfmt.Nanos(f.longest)
+	}
+	return text
 }
 
 // extremes compares the first and the last of fs, which are not empty: "mcs has the highest
 // rate (4 M/s), twice the lowest, tas (2 M/s)".
 func extremes(fs []figure, most, least string, format func(v float64) string) string {
 	end := fs[len(fs)-1]
-	text := fmt.Sprintf("%s has %s (%s)", fs[0].name, most, format(fs[0].v))
+	text := fmt.Sprintf("%s has %s (%s)", fs[0].name, most, fs[0].text(format))
 	switch {
 	case len(fs) == 1:
 		return text
-	case end.v > 0 && fs[0].v < 1.05*end.v:
-		return fmt.Sprintf("%s, about the same as %s, %s (%s)", text, end.name, least, format(end.v))
+	case end.v > 0 && fs[0].v < draw.Alike*end.v:
+		return fmt.Sprintf("%s, about the same as %s, %s (%s)", text, end.name, least, end.text(format))
 	case end.v > 0:
-		return fmt.Sprintf("%s, %s %s, %s (%s)", text, numfmt.Times(fs[0].v/end.v), least, end.name, format(end.v))
+		return fmt.Sprintf("%s, %s %s, %s", text, numfmt.Times(fs[0].v/end.v), least, end.of(format))
 	}
-	return fmt.Sprintf("%s, %s has %s (%s)%s", text, end.name, least, format(end.v), end.like(fs))
+	return fmt.Sprintf("%s, %s has %s (%s)%s", text, end.name, least, end.text(format), end.like(fs))
 }
 
 // like names the other figures of fs that are equal to f, or returns "".
@@ -105,7 +118,12 @@ func (f figure) like(fs []figure) string {
 	if len(fs) == 0 {
 		return ""
 	}
-	return ", the same as " + numfmt.List(result.Each(fs, func(x figure) string { return x.name }), mostNames)
+	return ", the same as " + numfmt.List(result.Each(fs, func(x figure) string {
+		if x.longest > 0 {
+			return fmt.Sprintf("%s (longest %s)", x.name, numfmt.Nanos(x.longest))
+		}
+		return x.name
+	}), mostNames)
 }
 
 func (g *Group) unit(n int) string { return numfmt.Plural(n, "worker") }

@@ -196,9 +196,10 @@ var LoadLocal, LoadRemote = both(Chart{
 	Doc:   loadDoc,
 	Open:  true,
 	Draw:  drawLoad,
+	Guard: flat,
 }, "How long does an acquisition of a distributed lock wait at a given offered load?")
 
-const loadDoc = "Open loops: acquisitions are requested at times drawn in advance, whether or not the lock keeps up. A wait counts from the intended start. Bold line: p99 of the waits of all rounds together; thin line below: p50; above: p99.9. A quantile with fewer than ten samples above it is left out. Dashed vertical line: the rate of the closed loop with as many workers. Solid vertical line: the saturation point, the greatest load at which the lock grants 95 % and p99 is at most ten times its unloaded value, the p99 at the lowest load that resolves it. The field around it: the range of the saturation point in 95 % of runs resampled from the rounds, or over the single rounds if there are fewer than six. Hue: family; grey: p99 of the other locks."
+const loadDoc = "Open loops: acquisitions are requested at times drawn in advance, whether or not the lock keeps up. A wait counts from the intended start. Bold line: p99 of the waits of all rounds together, each arrival once; thin line below: p50; above: p99.9. A quantile with fewer than ten samples above it is left out. Dashed vertical line: the rate of the closed loop with as many workers. Solid vertical line: the saturation point, the greatest load at which the lock grants 95 % and p99 is at most ten times its unloaded value, the p99 at the lowest load that resolves it. The field around it: the range of the saturation point in 95 % of runs resampled from the rounds, or over the single rounds if there are fewer than six. Hue: family; grey: p99 of the other locks."
 
 func drawLoad(g *Group) Picture {
 	s := g.Loads()
@@ -229,7 +230,7 @@ func (s *loadSweep) Answer() string {
 	slices.SortStableFunc(all, func(a, b *loadedLock) int { return cmp.Compare(b.Saturation.UpTo, a.Saturation.UpTo) })
 	says := func(l *loadedLock) string { return fmt.Sprintf("%s; %s", l.at(), l.why()) }
 	best, worst := all[0], all[len(all)-1]
-	points := result.Each(all, func(l *loadedLock) figure { return figure{l.S.Lock.Name, float64(l.Saturation.UpTo)} })
+	points := result.Each(all, func(l *loadedLock) figure { return figure{name: l.S.Lock.Name, v: float64(l.Saturation.UpTo)} })
 	text := ""
 	switch {
 	case len(all) == 1:

@@ -100,8 +100,8 @@ type overlay struct {
 var Overlays = []overlay{
 	{"machines-throughput", "Does a lock keep its throughput on every machine?", result.Throughput, draw.LogScale,
 		"acquisitions per second, all workers together (log scale)", numfmt.PerSecond, true, "the highest rate"},
-	{"machines-wait", "On which machine does a worker wait longest?", result.P99, draw.LogScale,
-		"wait that 99 in 100 do not exceed (log scale)", numfmt.Nanos, false, "the shortest p99 wait"},
+	{"machines-wait", "On which machine does a worker wait longest?", result.MomentP99, draw.LogScale,
+		"p99 of the wait that a worker is in at a random moment (log scale)", numfmt.Nanos, false, "the shortest p99 wait at a random moment"},
 	{"machines-fairness", "Is a lock as fair on every machine?", result.Jain, draw.ShareScale,
 		"", numfmt.Percent, true, "the fairest shares"},
 }
@@ -137,7 +137,7 @@ func (o overlay) Draw(x *Match) Picture {
 	if len(l.Lines) == 0 {
 		return nothing("No lock that two machines share has a figure here.")
 	}
-	return ofLines(l, o.answer(x), o.table(x), data)
+	return ofLines(l, o.answer(x), o.table(x), data).guarded(flat)
 }
 
 // answer names the best lock of each machine with the most workers that all have.

@@ -14,6 +14,7 @@ type Picture struct {
 
 	Title   string // the question with its figures, if it differs from the chart's
 	Answer  string // in a sentence or two; never empty
+	Empty   string // why a drawing would show nothing; "" if there is one
 	Load    string // the workload, if it differs from the group's
 	Numbers Table  // the figures in the drawing
 	Data    Source // their source
@@ -30,6 +31,40 @@ type Named struct {
 
 func nothing(format string, args ...any) Picture {
 	return Picture{Answer: fmt.Sprintf(format, args...)}
+}
+
+// A guard returns why a drawing of that shape would show nothing, or "".
+type guard func(s draw.Shape) string
+
+// guarded returns p, without the drawing if leave has a reason.
+func (p Picture) guarded(leave guard) Picture {
+	if p.Empty = leave(p.Shape); p.Empty != "" {
+		p.Picture = draw.Picture{}
+	}
+	return p
+}
+
+// few returns a guard against a drawing with fewer marks, cells or frames than least.
+func few(least int, noun string) guard {
+	return func(s draw.Shape) string {
+		if s.Parts < least {
+			return "only " + numfmt.Plural(s.Parts, noun)
+		}
+		return ""
+	}
+}
+
+// flat is a guard against panels of single points, and against panels that are all alike.
+func flat(s draw.Shape) string {
+	switch {
+	case s.Parts == 0:
+		return "no figures"
+	case 2*s.Curves < s.Parts:
+		return fmt.Sprintf("one point in %d of %s", s.Parts-s.Curves, numfmt.Plural(s.Parts, "panel"))
+	case s.Equal:
+		return fmt.Sprintf("%d equal panels", s.Parts)
+	}
+	return ""
 }
 
 // A Table contains the figures of a chart.

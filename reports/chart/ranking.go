@@ -25,13 +25,14 @@ var RankingLocal, RankingRemote = both(Chart{
 	Doc:    rankingDoc,
 	Judged: true,
 	Draw:   drawRanking,
+	Guard:  few(2, "lock"),
 }, "How do the distributed locks rank with the most workers?")
 
 const rankingDoc = "Sorted by median rate (distributed: handovers per second). " +
 	"Mark: the median; bar: its 95 % order-statistic interval, or the range if there are fewer than six rounds; a point at its end: it continues. " +
 	"Star: the chosen lock; box: the default of the standard library; triangle: the fastest peer. Hue: family. " +
 	"Field: the tolerance around the chosen lock, or else the fastest. The decision compares rates within each round, so a mark outside the field may still be equivalent. " +
-	"p99 wait: ≤ below the resolution of the clock; – too few samples."
+	"Waiting: p99 of the wait of a worker at a random moment of its waiting; ~ depends on few waits; ≤ below the resolution of the clock; – too few samples. Longest: the longest time of a worker without the lock."
 
 func drawRanking(g *Group) Picture {
 	r := newRanking(g)
@@ -181,9 +182,9 @@ func settingOf(s judge.Situation) string {
 	return text
 }
 
-// more returns the further figures of x: p99 wait, Jain's index and requests.
+// more returns the further figures of x: waits, Jain's index and requests.
 func (r *ranking) more(x *ranked) []string {
-	out := []string{quoted(x.c.Waits(), 0.99, r.g.Floor()), CellText(result.Jain, x.c.Summary(result.Jain))}
+	out := []string{r.g.momentText(x.s, x.c), longestText(x.s, x.c), CellText(result.Jain, x.c.Summary(result.Jain))}
 	if r.g.Remote {
 		out = append(out, CellText(result.Requests, x.c.Summary(result.Requests)))
 	}
@@ -191,20 +192,20 @@ func (r *ranking) more(x *ranked) []string {
 }
 
 func (r *ranking) table() Table {
-	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), []Heading{{"per second", r.Metric()}}, Titles("interval", "p99 wait"), ByName(result.Jain))}
+	t := Table{Head: slices.Concat(Titles("lock", "workers", "rounds"), []Heading{{"per second", r.Metric()}}, Titles("interval", "waiting", "longest"), ByName(result.Jain))}
 	if r.g.Remote {
 		t.Head = append(t.Head, ByName(result.Requests)...)
 	}
-	t.Head = append(t.Head, Titles("mark")...)
+	t.Head = append(t.Head, Titles("p99 wait", "mark")...)
 	for _, x := range r.rows {
 		row := []string{x.s.Lock.Name, strconv.Itoa(r.Workers), strconv.Itoa(x.rate.N), CellText(r.Metric(), x.rate), interval(x.rate, FormatUnit(r.Metric().Unit))}
-		t.Rows = append(t.Rows, append(append(row, r.more(x)...), cmp.Or(x.tag, numfmt.Unknown)))
+		t.Rows = append(t.Rows, append(append(row, r.more(x)...), quoted(x.c.Waits(), 0.99, r.g.Floor()), cmp.Or(x.tag, numfmt.Unknown)))
 	}
 	return t
 }
 
 func (r *ranking) data() Source {
-	s := r.g.source(r.Metric(), result.Jain)
+	s := r.g.source(r.Metric(), result.Jain, result.Unserved)
 	if r.g.Remote {
 		s.Metrics = append(s.Metrics, result.Requests)
 	}
@@ -216,7 +217,7 @@ func (r *ranking) data() Source {
 func SettingOf(s judge.Situation) string { return settingOf(s) + ", " + s.Workload() }
 
 func (r *ranking) drawn() draw.Picture {
-	out := draw.Rows{Title: "acquisitions per second, all workers together", Foot: r.notes, Heads: []string{"rate", "p99 wait", "Jain"},
+	out := draw.Rows{Title: "acquisitions per second, all workers together", Foot: r.notes, Heads: []string{"rate", "waiting", "longest", "Jain"},
 		Notes: []draw.Note{draw.GlyphNote(vgdraw.CircleGlyph{}, "median and its interval")}}
 	if r.Metric() == result.Handovers {
 		out.Title, out.Heads[0] = "handovers per second, all workers together", "handovers"

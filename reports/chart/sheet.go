@@ -208,13 +208,14 @@ func ColumnStyle(i int) draw.Style {
 type painter struct {
 	columns, rows int
 	draw          func(s sheet) (pic draw.Picture, how string)
+	guard         guard
 }
 
 // painters lists every kind of chart for tables.
 var painters = map[result.ChartKind]painter{
-	result.Bars:  {5, 60, drawBars}, // one column for each hue
-	result.Lines: {20, 10_000, drawCurves},
-	result.Heat:  {1024, 1024, drawHeat},
+	result.Bars:  {5, 60, drawBars, few(2, "figure")}, // one column for each hue
+	result.Lines: {20, 10_000, drawCurves, flat},
+	result.Heat:  {1024, 1024, drawHeat, few(3, "cell")},
 }
 
 // DrawTable draws t, which may come from a newer version and have any shape.
@@ -226,10 +227,14 @@ func DrawTable(t result.Table) (pic Picture, how string) {
 	s := newSheet(t)
 	hidden := s.limit(p.columns, p.rows)
 	body, how := p.draw(s)
-	if body.Height == 0 {
-		return nothing("There is nothing to draw: %s.", how), ""
+	if pic = (Picture{Picture: body}).guarded(p.guard); body.Height == 0 {
+		pic.Empty = how
 	}
-	return Picture{Picture: body}, how + hidden
+	if pic.Empty != "" {
+		pic.Answer = "There is nothing to draw: " + pic.Empty + "."
+		return pic, ""
+	}
+	return pic, how + hidden
 }
 
 func drawBars(s sheet) (draw.Picture, string) {
@@ -259,7 +264,9 @@ func drawBars(s sheet) (draw.Picture, string) {
 		}
 	}
 	r.Fit(s.Log, write)
-	return r.Drawn(), s.how("Mark", "line")
+	pic := r.Drawn()
+	pic.Shape.Parts = len(s.readings())
+	return pic, s.how("Mark", "line")
 }
 
 // longRange is the least ratio of X for a logarithmic axis.

@@ -60,7 +60,7 @@ func drawHeat(s sheet) (draw.Picture, string) {
 	if missing > 0 {
 		text += " Empty elsewhere: not measured, " + numfmt.Plural(missing, "cell") + "."
 	}
-	return draw.Picture{Height: max(h.top+vg.Length(h.rows)*h.cell, legend) + 10, Body: h.body}, text
+	return draw.Picture{Height: max(h.top+vg.Length(h.rows)*h.cell, legend) + 10, Body: h.body, Shape: draw.Shape{Parts: len(vs)}}, text
 }
 
 // cellSide returns the side of a cell in a row of n: halves of a point keep drawings short.

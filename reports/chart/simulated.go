@@ -193,7 +193,7 @@ func (c modelChart) answer(m *Modelled) string {
 	var fs []figure
 	for _, x := range m.Locks {
 		if v := c.at(x, w); v.Median > 0 && x.Lock.Status.Competes() {
-			fs = append(fs, figure{x.Lock.Name, v.Median})
+			fs = append(fs, figure{name: x.Lock.Name, v: v.Median})
 		}
 	}
 	if len(fs) == 0 {
@@ -217,8 +217,8 @@ func SimulatedCharts(ms []*Modelled) (out []Named) {
 		}
 		taken[slug] = true
 		for _, c := range modelCharts {
-			pic := c.draw(m)
-			if pic.Height == 0 {
+			pic := c.draw(m).guarded(flat)
+			if pic.Numbers.Rows == nil {
 				continue
 			}
 			out = append(out, Named{Name: "simulated-" + c.name + "-" + slug, Title: "Simulated on " + m.Name() + ": " + c.title,

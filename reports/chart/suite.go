@@ -2,6 +2,7 @@ package chart
 
 import (
 	"cmp"
+	"slices"
 
 	"locklab/harness"
 	"locklab/harness/judge"
@@ -46,6 +47,8 @@ type Chart struct {
 
 	// Draw draws a group, which holds at least one result.
 	Draw func(g *Group) Picture
+
+	Guard guard // leaves the drawing out
 }
 
 // both returns the charts of c for local and for distributed locks, whose title is title.
@@ -55,8 +58,8 @@ func both(c Chart, title string) (local, distributed *Chart) {
 	return &c, &d
 }
 
-// Drawn returns the picture of g by c. It draws all locks, but the answer is only about
-// sound locks, and names the omitted ones.
+// Drawn returns the picture of g by c, without a drawing that its guard leaves out. It draws
+// all locks, but the answer is only about sound locks, and names the omitted ones.
 func (c *Chart) Drawn(g *Group) Picture {
 	pic := c.Draw(g)
 	var left []string
@@ -76,7 +79,7 @@ func (c *Chart) Drawn(g *Group) Picture {
 	default:
 		pic.Answer += " Left out of this answer (kept to show a bug): " + numfmt.List(left, 4) + "."
 	}
-	return pic
+	return pic.guarded(c.Guard)
 }
 
 // Subject returns the group that c draws alone: the main workload of the verdict, or the one
@@ -88,8 +91,10 @@ func (c *Chart) Subject(gs []*Group) *Group {
 			return g
 		}
 	}
-	if c.Open {
+	if c.Open && slices.ContainsFunc(gs, func(g *Group) bool { return g.Open() && g.Remote == c.Remote }) {
 		return Anchored(gs, c.Remote)
+	} else if c.Open {
+		return nil
 	}
 	return Largest(gs, c.Remote)
 }

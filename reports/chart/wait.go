@@ -17,15 +17,16 @@ import (
 	"locklab/reports/draw"
 )
 
-// WaitLocal and WaitRemote draw the wait of an acquisition: all quantiles at high contention.
+// WaitLocal and WaitRemote draw the wait at a random moment: all quantiles at high contention.
 var WaitLocal, WaitRemote = both(Chart{
 	Name:  "wait",
-	Title: "How long can one acquisition take?",
+	Title: "How long does a worker wait at a random moment?",
 	Doc:   waitDoc,
 	Draw:  DrawWait,
-}, "How long can one acquisition of a distributed lock take?")
+	Guard: few(2, "lock"),
+}, "How long does a worker wait for a distributed lock at a random moment?")
 
-const waitDoc = "Sampled waits of all rounds together; markers at the shares on the axis. A line ends where fewer than ten samples lie above: the run does not resolve the rest. Grey floor: times below the resolution of the clock."
+const waitDoc = "Waits count by their length, so a lock that one worker keeps does not hide the others' waits. Sampled waits of all rounds together; markers at the shares on the axis. A line ends where the ten longest samples are the rest: the run does not resolve it, and ~ marks a quantile there. Triangle: the longest wait. Grey floor: times below the resolution of the clock."
 
 // tabled are the quantiles with a column in the table.
 var tabled = []float64{0.5, 0.9, 0.99, 0.999}
@@ -50,7 +51,7 @@ func DrawWait(g *Group) Picture {
 		Answer:  waitAnswer(g, w, curves),
 		Picture: waitLines(g, curves).Drawn(),
 		Numbers: waitTable(g),
-		Data:    Source{Fields: []string{"wait"}, Rounds: []int{roundsOf(g)}},
+		Data:    Source{Metrics: []*result.Metric{result.Unserved}, Fields: []string{"wait"}, Rounds: []int{roundsOf(g)}},
 	}
 }
 
@@ -77,12 +78,18 @@ func waitAnswer(g *Group, w int, curves []curve) string {
 	q := shared(curves)
 	var fs []figure
 	for _, c := range curves {
-		if v, ok := result.Quantile(c.h, q); ok {
-			if v < floor {
-				v = 0 // it has no ratio
-			}
-			fs = append(fs, figure{c.s.Lock.Name, v})
+		m := judge.Moment(c.h, q, floor)
+		if m == nil {
+			continue
 		}
+		f := figure{name: c.s.Lock.Name, v: m.Value, rough: m.Rough && !m.AtMost}
+		if m.AtMost {
+			f.v = 0 // it has no ratio
+		}
+		if longest := judge.Longest(c.s.Cells[w]); longest != nil {
+			f.longest = longest.Value
+		}
+		fs = append(fs, f)
 	}
 	if len(fs) == 0 {
 		return fmt.Sprintf("With %s, too few waits were timed to quote a quantile.", g.unit(w))
@@ -99,23 +106,26 @@ func waitAnswer(g *Group, w int, curves []curve) string {
 		return numfmt.Nanos(v)
 	}
 	if fs[0].v == 0 {
-		return fmt.Sprintf("With %s, %s is %s for every lock%s.", g.unit(w), quantileName(q), format(0), of)
+		return fmt.Sprintf("With %s, the %s wait at a random moment is %s for every lock%s.", g.unit(w), quantileName(q), fs[0].text(format), of)
 	}
-	return fmt.Sprintf("With %s, %s%s.", g.unit(w), extremes(fs, "the longest "+quantileName(q)+" wait", "the shortest", format), of)
+	return fmt.Sprintf("With %s, %s%s.", g.unit(w), extremes(fs, "the longest "+quantileName(q)+" wait at a random moment", "the shortest", format), of)
 }
 
-// waitLines draws the quantiles of curves. Waits below the floor of the clock lie on it.
+// waitLines draws the quantiles of curves over time, and their longest waits. Waits below the
+// floor of the clock lie on it.
 func waitLines(g *Group, curves []curve) *draw.Lines {
 	floor, least, most := g.Floor(), math.Inf(1), 0.0
 	for _, cv := range curves {
-		least, most = min(least, cv.h.Quantile(0)), max(most, result.Resolved(cv.h.Count()))
+		least, most = min(least, cv.h.Quantile(0)), max(most, cv.h.ResolvedTime())
 	}
 	q := shared(curves)
-	l := &draw.Lines{XTitle: "share of the acquisitions that waited no longer (log scale of the rest)", XScale: draw.Tail, Stops: quantileStops(most),
-		Y: draw.LogScale, YTitle: fmt.Sprintf("time from request to grant, %s (log scale)", g.unit(g.MostWorkers())), Format: numfmt.Nanos}
+	l := &draw.Lines{XTitle: "share of all waiting that is in waits no longer than this (log scale of the rest)", XScale: draw.Tail, Stops: quantileStops(most),
+		Y: draw.LogScale, YTitle: fmt.Sprintf("wait that a worker is in at a random moment, %s (log scale)", g.unit(g.MostWorkers())), Format: numfmt.Nanos}
+	longest := len(l.Stops)
+	l.Stops = append(l.Stops, draw.Stop{At: 1 - (1-most)/4, Label: "longest"})
 	l.End = func(lock string) string {
 		i := slices.IndexFunc(curves, func(cv curve) bool { return cv.s.Lock.Name == lock })
-		return quantileName(q) + " " + quoted(curves[i].h, q, floor)
+		return quantileName(q) + " " + waitText(judge.Moment(curves[i].h, q, floor))
 	}
 	if least < floor {
 		l.Notes = []draw.Note{{Colour: draw.Shade, Text: fmt.Sprintf("≤ %s: below the resolution of the clock", numfmt.Nanos(floor))}}
@@ -127,11 +137,20 @@ func waitLines(g *Group, curves []curve) *draw.Lines {
 	for _, cv := range curves {
 		l.Add(cv.s.Lock.Name, styleOf(cv.s.Lock), func(i int) stat.Summary {
 			q := l.Stops[i].At
-			if q > result.Resolved(cv.h.Count()) {
+			if i == longest || q > cv.h.ResolvedTime() {
 				return stat.Summary{}
 			}
-			v := max(cv.h.Quantile(q), floor, 1)
+			v := max(cv.h.TimeQuantile(q), floor, 1)
 			return stat.Summary{Median: v, Lo: v, Hi: v, N: 1}
+		})
+		f := judge.Longest(cv.s.Cells[g.MostWorkers()])
+		style := styleOf(cv.s.Lock)
+		style.Marker = vgdraw.PyramidGlyph{}
+		l.Add(cv.s.Lock.Name, style, func(i int) stat.Summary {
+			if i < longest || f == nil {
+				return stat.Summary{}
+			}
+			return stat.Summary{Median: f.Value, Lo: f.Value, Hi: f.Value, N: 1}
 		})
 	}
 	return l
@@ -152,17 +171,35 @@ func quantileStops(most float64) (stops []draw.Stop) {
 
 func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
 
-// quoted formats quantile q of h: "≤ floor" if it is unresolved, a dash without enough samples.
+// quoted formats quantile q of h, each acquisition once.
 func quoted(h result.Histogram, q, floor float64) string {
-	f := judge.Quantile(h, q, floor)
-	if f == nil {
+	return waitText(judge.Quantile(h, q, floor))
+}
+
+// waitText formats a wait: "≤ floor" if the clock does not resolve it, "~" if it is rough, a
+// dash without enough samples.
+func waitText(f *judge.Figure) string {
+	switch {
+	case f == nil:
 		return numfmt.Unknown
+	case f.Rough && !f.AtMost:
+		return "~" + numfmt.Nanos(f.Value)
 	}
 	return medianText(stat.Summary{N: 1, Median: f.Value, AtMost: f.AtMost}, numfmt.Nanos)
 }
 
+// momentText and longestText are the waits as a request sees them.
+func (g *Group) momentText(_ *judge.Series, c *Cell) string {
+	return waitText(judge.Moment(c.Waits(), 0.99, g.Floor()))
+}
+
+func longestText(_ *judge.Series, c *Cell) string { return waitText(judge.Longest(c)) }
+
 func waitTable(g *Group) Table {
-	columns := []column{{Heading{Text: "samples"}, func(_ *judge.Series, c *Cell) string { return strconv.FormatInt(c.Waits().Count(), 10) }}}
+	columns := []column{
+		{Heading{Text: "samples"}, func(_ *judge.Series, c *Cell) string { return strconv.FormatInt(c.Waits().Count(), 10) }},
+		{Heading{Text: "waiting"}, g.momentText}, {Heading{Text: "longest"}, longestText},
+	}
 	for _, q := range tabled {
 		columns = append(columns, column{Heading{Text: quantileName(q)}, func(_ *judge.Series, c *Cell) string { return quoted(c.Waits(), q, g.Floor()) }})
 	}

@@ -27,6 +27,7 @@ var ThroughputLocal = &Chart{
 	Draw: workersFigure{metric: result.Throughput, y: draw.LogScale, format: numfmt.SI, figure: numfmt.PerSecond,
 		yTitle: "acquisitions per second, all workers together (log scale)",
 		none:   "No lock was acquired in this run, so there is no throughput to draw.", answer: throughputAnswer, table: throughputTable}.draw,
+	Guard: flat,
 }
 
 // HandoversRemote draws handovers per second over the number of workers. Acquisitions would
@@ -39,6 +40,7 @@ var HandoversRemote = &Chart{
 	Draw: workersFigure{metric: result.Handovers, y: draw.LogScale, format: numfmt.SI, figure: numfmt.PerSecond,
 		yTitle: "handovers per second, all workers together (log scale)",
 		none:   "No lock went from one worker to another in this run, so there is no handover to draw.", answer: extremesOf(result.Handovers, "no lock was handed over", "the most handovers", "the fewest", numfmt.PerSecond), table: throughputTable}.draw,
+	Guard: flat,
 }
 
 // RequestsRemote draws the requests of an acquisition: a thundering herd is a rising line.
@@ -50,6 +52,7 @@ var RequestsRemote = &Chart{
 	Draw: workersFigure{metric: result.Requests, y: draw.CountScale, format: numfmt.Number, figure: numfmt.Number,
 		yTitle: "requests per acquisition",
 		none:   "No request was counted in this run.", answer: extremesOf(result.Requests, "no requests were counted", "the most requests per acquisition", "the fewest", numfmt.Number), table: requestsTable}.draw,
+	Guard: flat,
 }
 
 // A workersFigure is a figure of every lock over the number of workers.
@@ -71,10 +74,6 @@ func (f workersFigure) draw(g *Group) Picture {
 	l.Format, l.Figure, l.YTitle = f.format, f.figure, f.yTitle
 	if len(l.Lines) == 0 {
 		return nothing("%s", f.none)
-	}
-	if first := slices.Index(l.Used(), true); !slices.Contains(l.Used()[first+1:], true) {
-		// The ranking and the tables show one number of workers better than dots.
-		return Picture{Answer: f.answer(g), Numbers: f.table(g), Data: g.source(f.metric)}
 	}
 	// With a herd on a linear axis, all other lines would lie on the axis.
 	if logs := workersChart(g, f.metric, draw.LogScale); f.y == draw.CountScale && logs.Spread() > wideSpread {
@@ -126,16 +125,21 @@ func throughputAnswer(g *Group) string {
 	var kept []figure // percent of the rate with the fewest workers
 	for _, f := range fs {
 		if a := g.cell(f.name, first).Summary(result.Throughput).Median; a > 0 {
-			kept = append(kept, figure{f.name, 100 * f.v / a})
+			kept = append(kept, figure{name: f.name, v: 100 * f.v / a})
 		}
 	}
 	if first == last || len(kept) < 2 {
 		return most
 	}
 	sortFigures(kept)
-	best, end := kept[0], kept[len(kept)-1]
-	return fmt.Sprintf("From %s to %d, %s keeps most of its rate (%s) and %s least (%s). %s",
-		g.unit(first), last, best.name, numfmt.Percent(best.v), end.name, numfmt.Percent(end.v), most)
+	best, end, format := kept[0], kept[len(kept)-1], "From %s to %d, %s keeps most of its rate (%s) and %s least (%s). %s"
+	switch {
+	case math.Round(end.v) >= 100:
+		format = "From %s to %d, no lock loses any of its rate: %s has most of it (%s) and %s least (%s). %s"
+	case math.Round(best.v) >= 100:
+		format = "From %s to %d, %s loses none of its rate (%s) and %s keeps least (%s). %s"
+	}
+	return fmt.Sprintf(format, g.unit(first), last, best.name, numfmt.Percent(best.v), end.name, numfmt.Percent(end.v), most)
 }
 
 // extremesOf compares the locks with the most workers at which most were measured.
@@ -170,6 +174,7 @@ var JainLocal, JainRemote = both(Chart{
 	Title: "Does every worker get its turn?",
 	Doc:   jainDoc,
 	Draw:  drawJain,
+	Guard: flat,
 }, "Does every worker of a distributed lock get its turn?")
 
 const jainDoc = lineDoc + " An index of 40 %: as if 40 % of the workers shared the lock equally. Dashed: one worker has it all. The figure is the mean of slices of one length, because the index rises with the length. If the axis has \"over the window\", the run has no slices, and its figures compare only with windows of the same length."

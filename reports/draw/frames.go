@@ -24,12 +24,30 @@ func panelStep(rows int) vg.Length { return max(107, 280/vg.Length(rows)) }
 // Drawn returns the lines as a drawing: each in a frame of its own that highlights it against
 // all others, or those of one frame together if the drawing is plain.
 func (l *Lines) Drawn() Picture {
-	rows := panelRows(len(l.split()))
+	s := l.shape()
+	rows := panelRows(s.Parts)
 	height := vg.Length(rows)*panelStep(rows) + 40
 	if l.Plain {
 		height += legend
 	}
-	return Picture{Height: height, Body: l.panels}
+	return Picture{Height: height, Body: l.panels, Shape: s}
+}
+
+func (l *Lines) shape() Shape {
+	alike := func(a, b line) bool {
+		return slices.EqualFunc(a.Points, b.Points, func(a, b linePoint) bool {
+			return a.Stop == b.Stop && max(a.Median, b.Median) <= Alike*min(a.Median, b.Median)
+		})
+	}
+	frames := l.split()
+	s := Shape{Parts: len(frames), Equal: len(frames) > 1}
+	for _, lines := range frames {
+		if slices.ContainsFunc(lines, func(ln line) bool { return len(ln.Points) > 1 }) {
+			s.Curves++
+		}
+		s.Equal = s.Equal && slices.EqualFunc(lines, frames[0], alike)
+	}
+	return s
 }
 
 // split returns the lines of each frame.

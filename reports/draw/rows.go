@@ -122,7 +122,7 @@ func (r *Rows) Drawn() Picture {
 func (r *Rows) drawn(width vg.Length) Picture {
 	r.width = width
 	below := footStep * vg.Length(len(r.foot())+len(r.title())-1)
-	return Picture{Width: width, Height: rowsHead + r.step()*vg.Length(len(r.Rows)) + rowsFoot + below + 6, Body: r.body}
+	return Picture{Width: width, Height: rowsHead + r.step()*vg.Length(len(r.Rows)) + rowsFoot + below + 6, Body: r.body, Shape: Shape{Parts: len(r.Rows)}}
 }
 
 // narrow returns r with tags behind the marks, and with the first figure only.

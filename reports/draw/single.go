@@ -135,4 +135,15 @@ type Picture struct {
 	Width, Height vg.Length                 // of the body; the height is 0 if there is nothing to draw
 	Body          func(c draw.Canvas) error // draws on a canvas of width by height
 	Narrow        *Picture                  // the same in less width, or nil
+	Shape         Shape
 }
+
+// A Shape counts what a drawing shows.
+type Shape struct {
+	Parts  int  // marks, cells or frames
+	Curves int  // frames with a line of two points or more
+	Equal  bool // the figures of all frames are alike
+}
+
+// Alike is the greatest ratio of two figures that a reader takes for equal.
+const Alike = 1.05

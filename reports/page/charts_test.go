@@ -38,7 +38,7 @@ func gallery(rounds int, settings ...string) *result.Run {
 	servers[1].Lock.Traits.FIFO = true
 	base := synthetic.Run(5, rounds, 2, []int{1, 2, 8}, append(locals, servers...)...)
 	for _, r := range base.Results {
-		if r.Lock.Name == "herd" {
+		if r.Unserved = time.Duration(3 * r.Wait.Quantile(1)); r.Lock.Name == "herd" {
 			r.Wire = &harness.Counts{Requests: r.Ops * uint64(r.Workload.Workers), Notifications: r.Ops * uint64(r.Workload.Workers)}
 		}
 	}
@@ -88,7 +88,7 @@ func TestSuite(t *testing.T) {
 			t.Fatalf("chart %q is incomplete, or its name is taken", c.Name)
 		}
 		seen[c.Name] = true
-		pic := c.Draw(chart.Largest(gs, c.Remote))
+		pic := c.Drawn(chart.Largest(gs, c.Remote))
 		if pic.Height == 0 || len(pic.Numbers.Rows) == 0 || len(pic.Numbers.Head) == 0 {
 			t.Errorf("chart %s lacks a picture or a table: %s", c.Name, pic.Answer)
 		}
@@ -97,6 +97,39 @@ func TestSuite(t *testing.T) {
 				if named := h.Text == m.Name || h.Text == m.Unit; named && h.Metric != m {
 					t.Errorf("chart %s: the column %s does not link to that metric", c.Name, h.Text)
 				}
+			}
+		}
+	}
+}
+
+// TestGuards: a chart that would show nothing is in no page, and each page names it with the reason.
+func TestGuards(t *testing.T) {
+	some := synthetic.Run(1, 3, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 3e6), synthetic.Fast("c", 9e6))
+	some.Results = slices.DeleteFunc(some.Results, func(r *result.Result) bool { return r.Lock.Name != "a" && r.Workload.Workers != 8 })
+	loads := gallery(3, openLoops)
+	loads.Results = slices.DeleteFunc(loads.Results, func(r *result.Result) bool { return r.Open != nil && r.Workload.Rate != 500 })
+	matrix := &result.Run{Findings: []*result.Finding{{Name: "m", Tables: []result.Table{{Chart: result.Heat, Columns: []result.Column{{Name: "0", Plot: true}, {Name: "1", Plot: true}},
+		Rows: []result.Row{{Cells: []result.Cell{{}, {Median: 5, N: 1}}}, {Cells: []result.Cell{{Median: 6, N: 1}, {}}}}}}}}}
+	for _, c := range []struct {
+		run  *result.Run
+		want string
+	}{
+		{synthetic.Run(1, 3, 2, []int{1, 2, 8}, synthetic.Fast("a", 1e6)), "ranking (only 1 lock), wait (only 1 lock)."},
+		{synthetic.Run(1, 3, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 3e6)), "throughput (one point in 2 of 2 panels), fairness (one point in 2 of 2 panels)."},
+		{some, "throughput (one point in 2 of 3 panels), fairness (one point in 2 of 3 panels)."},
+		{synthetic.Run(1, 3, 2, []int{2, 8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 3e6)), "fairness (2 equal panels)."},
+		{loads, "load-distributed (one point in 3 of 3 panels)."},
+		{matrix, "m (only 2 cells)."},
+	} {
+		line := "Charts left out, because they would show nothing: " + c.want
+		for form, text := range map[string]string{"page": pageOf(t, c.run), "brief page": htmlOf(t, Brief(c.run, "details.html")), "Markdown": formsOf(t, c.run)["Markdown"]} {
+			if !strings.Contains(text, line) {
+				t.Errorf("the %s lacks %q", form, line)
+			}
+		}
+		for _, p := range Posters(c.run) {
+			if strings.Contains(c.want, p.Name+" (") {
+				t.Errorf("%s is drawn, and left out: %s", p.Name, c.want)
 			}
 		}
 	}

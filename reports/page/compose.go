@@ -32,7 +32,7 @@ func compose(run *result.Run) *document {
 	run = chart.Sanitize(run)
 	doc, gs := outline(run), chart.Groups(run)
 	local, hardware, served, simulated, safety := drawLocks(gs, false), studies(run), drawLocks(gs, true), composeSimulated(run), composeSafety(run)
-	doc.rank(gs)
+	all := doc.rank(gs)
 	if d := chart.NewDistance(run, gs); d != nil {
 		served = append(served, distanceSection(d))
 	}
@@ -59,22 +59,29 @@ func compose(run *result.Run) *document {
 	default: // no scenario could be tried
 		doc.Title = safety.Title
 	}
-	doc.glossary = newGlossary(run)
+	for _, s := range doc.Sections {
+		if !s.Folded {
+			all = slices.Concat(all, s.Figures)
+		}
+	}
+	doc.LeftOut, doc.glossary = leftOut(all), newGlossary(run)
 	return doc
 }
 
-// rank draws a chart next to one table of each kind of lock.
-func (doc *document) rank(gs []*chart.Group) {
+// rank draws a chart next to one table of each kind of lock, and returns these charts.
+func (doc *document) rank(gs []*chart.Group) (out []figure) {
 	for _, c := range []*chart.Chart{chart.RankingLocal, chart.RankingRemote} {
 		g := c.Subject(gs)
 		i := slices.IndexFunc(doc.Tables, func(t tableView) bool { return g != nil && t.remote == g.Remote && t.workload == g.Axes })
 		if i < 0 {
 			continue
 		}
-		if f := newFigure(c.Of(g), c.Name); f.Pic.Height > 0 {
+		f := newFigure(c.Of(g), c.Name)
+		if out = append(out, f); f.Pic.Height > 0 {
 			f.Pic, doc.Tables[i].Ranked = *f.Pic.Narrow, &f
 		}
 	}
+	return out
 }
 
 // mostFolded limits the folded groups in a page, which may be hundreds.
@@ -117,11 +124,7 @@ func draft(g *chart.Group, id string) section {
 		if c.Judged || c.Remote != g.Remote || g.Open() && !c.Open || c.Open && g != c.Subject(g.Both) {
 			continue
 		}
-		named := c.Of(g)
-		if c.Open && named.Pic.Height == 0 {
-			continue
-		}
-		s.Figures = append(s.Figures, newFigure(named, c.Name+"-"+id))
+		s.Figures = append(s.Figures, newFigure(c.Of(g), c.Name+"-"+id))
 	}
 	return s
 }

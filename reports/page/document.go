@@ -28,6 +28,7 @@ type document struct {
 	Exclusions []excluded
 	Quality    quality
 	Sections   []section
+	LeftOut    string // the charts without a picture, with the reasons
 	Safety     *safetySection
 	Measured   bool // there are results, or the run is empty
 	Broken     []breach
@@ -54,6 +55,7 @@ type figure struct {
 	Name                   string // of the chart
 	ID, Title, Answer, Doc string
 	Pic                    draw.Picture // of height 0 if there is nothing to draw
+	Empty                  string       // why there is nothing to draw
 	Data                   string       // the metrics or fields in the picture, with their file
 	Head                   []chart.Heading
 	Rows                   [][]string
@@ -66,7 +68,7 @@ type figure struct {
 func newFigure(c chart.Named, id string) figure {
 	pic := c.Pic
 	f := figure{
-		Name: c.Name, Pic: pic.Picture, Folded: c.Folded,
+		Name: c.Name, Pic: pic.Picture, Empty: pic.Empty, Folded: c.Folded,
 		ID: id, Title: c.Title, Answer: pic.Answer, Doc: c.Doc,
 		Data: pic.Data.Sentence(), Head: pic.Numbers.Head, Rows: pic.Numbers.Rows,
 	}
@@ -78,6 +80,20 @@ func newFigure(c chart.Named, id string) figure {
 		f.Omitted = strings.TrimSpace(f.Omitted + fmt.Sprintf(" %s means no figure: it was not recorded, or has too few samples (p99 needs %d, p99.9 %d).", numfmt.Unknown, result.Needed(0.99), result.Needed(0.999)))
 	}
 	return f
+}
+
+// leftOut lists the charts of fs that would show nothing, in a sentence.
+func leftOut(fs []figure) string {
+	var parts []string
+	for _, f := range fs {
+		if f.Empty != "" {
+			parts = append(parts, fmt.Sprintf("%s (%s)", f.Name, f.Empty))
+		}
+	}
+	if parts == nil {
+		return ""
+	}
+	return "Charts left out, because they would show nothing: " + strings.Join(parts, ", ") + "."
 }
 
 // SVG draws f for a page.
