@@ -161,8 +161,8 @@ type answerRow struct {
 	Doc         string // what that lock is
 	Rate        string // "4.9 M/s, 4.8 to 5.0"
 	Why         string
-	Tolerates   []sign // of a distributed lock
-	Class       string // the same in a sentence
+	Tolerates   []sign   // of a distributed lock
+	Class       string   // the same in a sentence
 	Missed      []string // aims in failure scenarios
 }
 

@@ -144,9 +144,6 @@ func TestBriefPage(t *testing.T) {
 	if !strings.Contains(page, `class="lead"`) || !strings.Contains(page, `class="compared numbers"`) || !strings.Contains(page, "All charts, tables, warnings,") {
 		t.Error("the page lacks the headline, the table or the link to the other warnings")
 	}
-	if strings.Contains(page, `"violations"`) || strings.Contains(whole, "None.") || !strings.Contains(whole, " locks, with ") {
-		t.Error("without a violation a page has more than their number in the measured windows")
-	}
 	has := func(page, id string) bool { return strings.Contains(page, ` id="`+id+`"`) }
 	links := 0
 	for _, m := range regexp.MustCompile(`href="([^"#]*)#([^"]+)"`).FindAllStringSubmatch(page, -1) {
