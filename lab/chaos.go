@@ -154,6 +154,8 @@ func (c *chaosRun) try(ctx context.Context, plan *chaos.Plan, stderr io.Writer) 
 		}
 		parts[p.Scenario](p.Try-1, p.Of)
 	}
+	c.versions = make(map[string]string)
+	plan.Started = func(kind, version string) { c.versions[kind] = version }
 	return plan.Run(ctx, c.keep)
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"time"
@@ -21,8 +22,9 @@ import (
 type store struct {
 	out             string // "" only prints
 	resume, replace bool
-	hint            string         // how to continue after an interrupt; "" without --resume
-	file            *result.Writer // of the open run; nil only prints
+	hint            string            // how to continue after an interrupt; "" without --resume
+	file            *result.Writer    // of the open run; nil only prints
+	versions        map[string]string // of the servers that the command started
 }
 
 func (s *store) flags(f *pflag.FlagSet, without string) {
@@ -95,7 +97,8 @@ func (s *store) keep(ctx context.Context, m result.Manifest, stdout, stderr io.W
 	err = work(earlier)
 	left := "only finished results are shown"
 	if s.file != nil {
-		err = errors.Join(err, finish(s.file, err != nil || ctx.Err() != nil), reportRun(io.Discard, s.out, guarding{}))
+		versions := func(m *result.Manifest) { maps.Copy(m.Versions, s.versions) }
+		err = errors.Join(err, finish(s.file, err != nil || ctx.Err() != nil, versions), reportRun(io.Discard, s.out, guarding{}))
 		fmt.Fprintln(stdout, reportLine(filepath.Join(s.out, reportName)))
 		left = s.out + " has the finished results" + s.hint
 	}

@@ -23,7 +23,7 @@ func TestPublishedCounts(t *testing.T) {
 		t.Fatalf("%d outcomes, %v", len(fs), err)
 	}
 	for _, f := range fs {
-		if f.Published != f.Tries || f.Question == "" || f.Lock.Family == "" {
+		if f.Published.Tries != f.Tries || f.Question == "" || f.Lock.Family == "" {
 			t.Errorf("%+v", f)
 		}
 		for h := range f.Seen {

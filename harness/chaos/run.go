@@ -46,6 +46,9 @@ type Plan struct {
 	// Begin, which may be nil, is called before each try. Calls of Begin and keep
 	// never overlap.
 	Begin func(Progress)
+
+	// Started, which may be nil, is called with the version of each started server, likewise.
+	Started func(kind, version string)
 }
 
 // Progress is the progress of a plan.
@@ -75,6 +78,13 @@ func (p *Plan) Run(ctx context.Context, keep func(*result.FaultResult) error) er
 			p.Begin(at)
 		}
 	}
+	started := func(s *backend.Server) {
+		keeping.Lock()
+		defer keeping.Unlock()
+		if p.Started != nil {
+			p.Started(s.Endpoint().Kind, s.Version())
+		}
+	}
 	var wg sync.WaitGroup
 	free := make(chan struct{}, max(1, p.Parallel))
 	began := time.Now()
@@ -90,7 +100,7 @@ func (p *Plan) Run(ctx context.Context, keep func(*result.FaultResult) error) er
 			}
 			wg.Go(func() {
 				defer func() { <-free }()
-				b := &batch{plan: p, scenario: s, stage: &Stage{servers: make(map[string]*backend.Server)}, keep: one, begin: begin, saved: make(map[string]int)}
+				b := &batch{plan: p, scenario: s, stage: &Stage{servers: make(map[string]*backend.Server), started: started}, keep: one, begin: begin, saved: make(map[string]int)}
 				if p.Budget > 0 {
 					b.until = began.Add(share)
 				}

@@ -59,7 +59,7 @@ type Scenario struct {
 	Short bool // a short run tries it once
 
 	// Takes is the duration in seconds of the first try, with all its locks or one if each is
-	// tried alone, on two busy processors (make chaos TRIES=1). It includes the start of the
+	// tried alone, on two busy processors (make chaos-full TRIES=1). It includes the start of the
 	// servers. 0 is the deadline.
 	Takes int
 

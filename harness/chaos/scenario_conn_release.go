@@ -53,7 +53,7 @@ var releaseScenarios = table(Scenario{
 			<-released
 		}),
 	},
-	{Name: "release-stale", Takes: 8, Tries: 30, Deadline: 40 * time.Second, Prompt: 2 * SessionTimeout, // without Curator: Java takes longer to start than all the rest
+	{Name: "release-stale", Takes: 8, Tries: 60, Deadline: 40 * time.Second, Prompt: 2 * SessionTimeout, // without Curator: Java takes longer to start than all the rest
 		Question: "Does a release of a released or lost lock return an error and leave the next holder alone?",
 		Fault:    "a client releases the lock twice, the second time when others hold it; then its process is stopped (SIGSTOP) until it has lost the lock to them, and it releases again",
 		Source:   "Redis documentation, Distributed Locks; the DEL of most first versions",
@@ -143,7 +143,7 @@ var noiseScenarios = table(Scenario{
 			}
 		}, TTL/2),
 	},
-	{Name: "redis-silent", Takes: 10, Tries: 50, Prompt: 2 * TTL,
+	{Name: "redis-silent", Takes: 10, Tries: 60, Prompt: 2 * TTL,
 		Question: "Do clients notice that their connections are dead, as behind a NAT that has forgotten them?",
 		Fault:    "all open connections of four busy clients lose every message from then on, without an error; new connections work",
 		Source:   "go-redis issue 2103: a pool full of dead connections; RFC 5382 on NAT timeouts",
@@ -158,7 +158,7 @@ var noiseScenarios = table(Scenario{
 			wires.each((*faultproxy.Proxy).Forget)
 		}, 5*TTL),
 	},
-	{Name: "redis-latency", Takes: 9, Tries: 50, Prompt: 3 * TTL,
+	{Name: "redis-latency", Takes: 9, Tries: 60, Prompt: 3 * TTL,
 		Question: "Is the lock safe when a round trip takes half of its lease?",
 		Fault:    "every message of four busy clients arrives a fifth of the lease late, and up to a tenth more at random, in both directions",
 		Source:   "row 22 of the usual list of failures of leases: a lease counts from the request and not from the reply",

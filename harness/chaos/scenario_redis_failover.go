@@ -94,7 +94,7 @@ func (r *replicated) needs(ctx context.Context, n int) {
 }
 
 var redisPromotions = table(Scenario{
-	Family: "Redis failover", Locks: redisOne, Deadline: 25 * time.Second, Prompt: 3 * TTL, Tries: 50,
+	Family: "Redis failover", Locks: redisOne, Deadline: 25 * time.Second, Prompt: 3 * TTL, Tries: 60,
 	Source: "Redis documentation, Distributed Locks with Redis, Why failover-based implementations are not enough; Kingsbury 2013, Call me maybe: Redis",
 	Tests:  []result.Guarantee{result.Failover, result.Fencing},
 }, []Scenario{
@@ -198,7 +198,7 @@ func onWait(replicas int, prepare func(ctx context.Context, r *replicated)) func
 // redisWaits test WAIT: clients require the confirmation of replicas before they consider
 // a lock theirs.
 var redisWaits = table(Scenario{
-	Family: "Redis WAIT", Locks: "redis-wait|redis-poll-5ms", Deadline: 25 * time.Second, Prompt: 3 * TTL, Tries: 50,
+	Family: "Redis WAIT", Locks: "redis-wait|redis-poll-5ms", Deadline: 25 * time.Second, Prompt: 3 * TTL, Tries: 60,
 	Source: "Redis documentation, WAIT, Consistency and WAIT, and Replication, Allow writes only with N attached replicas",
 	Tests:  []result.Guarantee{result.Failover, result.Fencing},
 }, []Scenario{

@@ -49,7 +49,7 @@ var redisRestarts = table(Scenario{
 		Expect:   keeps("the server still has the lock and its waiters"),
 		Try:      onFleet(backend.RedisOptions{Persistence: backend.EverySecond}, restart),
 	},
-	{Name: "redis-restart-loading", Takes: 5, Tries: 30, Deadline: 25 * time.Second, Prompt: 4 * TTL,
+	{Name: "redis-restart-loading", Takes: 5, Tries: 60, Deadline: 25 * time.Second, Prompt: 4 * TTL,
 		Question: "What happens to locks while a restarted server loads its data?",
 		Fault:    "the server, which keeps an append-only file, is killed while the lock is held and started again, and loads the file for longer than the lease (key-load-delay)",
 		Locks:    redisOne,
@@ -74,7 +74,7 @@ func restart(ctx context.Context, i *incident) {
 }
 
 var redisOutages = table(Scenario{
-	Family: "Redis server lost", Locks: redisAll, Deadline: 20 * time.Second, Prompt: 2 * TTL, Tries: 30,
+	Family: "Redis server lost", Locks: redisAll, Deadline: 20 * time.Second, Prompt: 2 * TTL, Tries: 60,
 	Source: "Redis documentation, Distributed Locks with Redis, The Redlock Algorithm",
 	Tests:  []result.Guarantee{result.Failover},
 	Expect: []Expectation{
@@ -293,7 +293,7 @@ var redisClocks = table(Scenario{
 			i.outcome(ctx, i.began)
 		}),
 	},
-	{Name: "redis-clock-back", Takes: 9, Tries: 50, Prompt: 2 * TTL,
+	{Name: "redis-clock-back", Takes: 9, Tries: 60, Prompt: 2 * TTL,
 		Question: "How long is a lock taken if its holder dies after the server's clock was set back?",
 		Fault:    "the clock of the server is set back by three leases while the lock is held, and then the process of the holder is killed; of three independent servers, one",
 		Expect: []Expectation{

@@ -99,7 +99,7 @@ var redissonScenarios = table(Scenario{
 			}
 		}),
 	},
-	{Name: "dead-head", Takes: 2, Alone: true, Tries: 30, Prompt: TTL, // the server counts the requests of all
+	{Name: "dead-head", Takes: 2, Alone: true, Tries: 60, Prompt: TTL, // the server counts the requests of all
 		Question: "How often do the others ask when the first waiter is dead and the lock is free?",
 		Fault:    "the process of the first of two waiters is killed (SIGKILL), and the holder releases",
 		Source:   "Redisson 4.7.0, RedissonFairLock: a waiter behind a dead head must ask again in 0 ms; issues 1104, 2278",

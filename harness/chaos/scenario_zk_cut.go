@@ -26,7 +26,7 @@ const (
 var notifiedBefore = []Aim{{zooSessions, result.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "holder notified before the next client enters"}}}
 
 var zooCutScenarios = table(Scenario{
-	Family: "ZooKeeper holder cut off", Locks: zooLocks, Deadline: 60 * time.Second, Prompt: cutOffWait, Arrival: cutOffWait, Tries: 30,
+	Family: "ZooKeeper holder cut off", Locks: zooLocks, Deadline: 60 * time.Second, Prompt: cutOffWait, Arrival: cutOffWait, Tries: 60,
 	Source: "docs/decisions/0009-zk-contact.md; ZOOKEEPER-2678; Alquraan et al. 2018, An analysis of network-partitioning failures",
 	Tests:  []result.Guarantee{result.Failover},
 	Expect: []Expectation{

@@ -19,7 +19,7 @@ import (
 )
 
 var zooLeaderScenarios = table(Scenario{
-	Family: "ZooKeeper server lost", Tests: []result.Guarantee{result.Failover, result.Fencing}, Locks: zooLocks, Deadline: 90 * time.Second, Prompt: zooPrompt, Arrival: zooPrompt, Tries: 30,
+	Family: "ZooKeeper server lost", Tests: []result.Guarantee{result.Failover, result.Fencing}, Locks: zooLocks, Deadline: 90 * time.Second, Prompt: zooPrompt, Arrival: zooPrompt, Tries: 60,
 }, []Scenario{
 	{Name: "leader-killed", Takes: 40, Down: true, Short: true,
 		Question: "How long is a lock unavailable after the leader of the ensemble was killed?",
@@ -73,7 +73,7 @@ var zooLeaderScenarios = table(Scenario{
 			return kill(ctx, e, leader)
 		}),
 	},
-	{Name: "leader-killed-while-syncing", Takes: 44, Tries: 20, Arrival: time.Minute,
+	{Name: "leader-killed-while-syncing", Takes: 44, Arrival: time.Minute,
 		Question: "Do clients recover when the leader dies while a server is catching up?",
 		Fault:    "a follower of three servers is killed, restarted a second later, and the leader is killed while it loads and catches up; then the leader is restarted",
 		Source:   "Junqueira, Reed & Serafini 2011, Zab, phase 2; ZOOKEEPER-2845",

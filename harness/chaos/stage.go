@@ -22,6 +22,7 @@ import (
 type Stage struct {
 	mu      sync.Mutex
 	servers map[string]*backend.Server
+	started func(*backend.Server)
 
 	starting atomic.Int32 // servers that start and clients that connect, see limit
 }
@@ -49,6 +50,7 @@ func (s *Stage) Shared(ctx context.Context, name string, start func(context.Cont
 		check(fmt.Errorf("chaos: the lab did not start %v", server.Endpoint().Addrs))
 	}
 	s.servers[name] = server
+	s.started(server)
 	return server
 }
 

@@ -53,7 +53,7 @@ func (p *Plan) left(s *Scenario) (tries int) {
 	return tries
 }
 
-// publishedCounts are the counts of the project's own campaign: make campaign renews them.
+// publishedCounts are the counts of the project's own campaign: make chaos renews them.
 //
 //go:embed published.csv
 var publishedCounts []byte

@@ -27,6 +27,7 @@ type Class struct {
 	Strength   Strength
 	Guarantees map[Guarantee]GuaranteeStatus
 	Tries      int
+	Missed     []Aim // in any scenario
 
 	// Sentence explains it to a reader without knowledge of locks, without a capital
 	// or a full stop.
@@ -53,6 +54,7 @@ func ClassOf(rs []*FaultResult, lock string) Class {
 		if r.Skipped == "" {
 			c.Tries += max(0, r.Tries)
 		}
+		c.Missed = append(c.Missed, JudgeFault(r).Missed()...)
 	}
 	if c.Tries == 0 {
 		c.Sentence, c.Where = "not tested", "untested failures do no harm"

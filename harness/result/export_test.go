@@ -12,6 +12,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"locklab/harness"
 	"locklab/harness/oracle"
 )
 
@@ -203,17 +204,17 @@ func TestRates(t *testing.T) {
 }
 
 func TestPublished(t *testing.T) {
-	run := &Run{Manifest: Manifest{Commit: "abc"}, Faults: []*FaultResult{
+	run := &Run{Manifest: Manifest{Commit: "abc", Versions: map[string]string{harness.KindRedis: "7.0.15", harness.KindZooKeeper: "3.8.4"}}, Faults: []*FaultResult{
 		{Scenario: "holder-pause", Lock: Lock{Name: "a"}, Tries: 60, Seen: map[oracle.Anomaly]int{oracle.StaleWrite: 7}},
 		{Scenario: "skipped", Lock: Lock{Name: "a"}, Skipped: "no"},
 		{Scenario: "leader-killed", Lock: Lock{Name: "b"}, Tries: 3},
 	}}
 	text := exportRun(t, "published", run)
 	got, err := ReadPublished(strings.NewReader(text))
-	if err != nil || len(got) != 2 {
+	if err != nil || len(got) != 2 || !strings.Contains(text, ", Redis 7.0.15, ZooKeeper 3.8.4, ") {
 		t.Fatalf("%d rows, %v of\n%s", len(got), err, text)
 	}
-	if f := got[0]; f.Scenario != "holder-pause" || f.Lock.Name != "a" || f.Tries != 60 || f.Published != 60 || f.Seen[oracle.StaleWrite] != 7 || len(f.Seen) != 1 {
+	if f := got[0]; f.Scenario != "holder-pause" || f.Lock.Name != "a" || f.Tries != 60 || f.Published.Tries != 60 || f.Published.Seen[oracle.StaleWrite] != 7 || f.Seen[oracle.StaleWrite] != 7 || len(f.Seen) != 1 {
 		t.Errorf("read back %+v", f)
 	}
 	for name, damaged := range map[string]string{

@@ -64,7 +64,7 @@ type FaultResult struct {
 	Failed   int                    `json:"failed,omitempty"`
 	Starved  int                    `json:"starved,omitempty"`
 
-	Published int `json:"-"` // of Tries, made in the project's own campaign
+	Published Campaign `json:"-"`
 
 	// In ns. Window holds how long the lock was free before the next grant, Margin the time
 	// from the notice of the loss to the next entry, negative if the entry came first, and
@@ -77,6 +77,12 @@ type FaultResult struct {
 	Aims      []FaultAim    `json:"aims,omitempty"`
 	Histories []string      `json:"histories,omitempty"` // files next to the results
 	Notes     []string      `json:"notes,omitempty"`     // the first of each kind
+}
+
+// A Campaign is the part of a FaultResult that was made in the project's own campaign.
+type Campaign struct {
+	Tries int
+	Seen  map[oracle.Anomaly]int
 }
 
 // Together is the number of tries that showed exactly these anomalies.
@@ -155,7 +161,9 @@ func (r *FaultResult) Add(s *FaultResult) {
 	r.Tries += s.Tries
 	r.Failed += s.Failed
 	r.Starved += s.Starved
-	r.Published += s.Published
+	if s.Published.Tries > 0 { // there is one campaign
+		r.Published = s.Published
+	}
 	r.Elapsed += s.Elapsed
 	r.Interrupted = r.Interrupted || s.Interrupted
 	seen := make(map[oracle.Anomaly]int, len(r.Seen))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"locklab/harness"
 	"locklab/harness/oracle"
 )
 
@@ -76,8 +77,8 @@ func publishedCells(f *FaultResult) []cell {
 // tried scenario and lock.
 func writePublished(out io.Writer, run *Run) error {
 	m := run.Manifest
-	fmt.Fprintf(out, "# commit %s, %s, %s, go-redis %s, go-zookeeper %s\n", m.Commit, m.Started.UTC().Format("2006-01-02"),
-		m.Machine.CPU, m.Versions["github.com/redis/go-redis/v9"], m.Versions["github.com/go-zookeeper/zk"])
+	fmt.Fprintf(out, "# commit %s, %s, %s, Redis %s, ZooKeeper %s, go-redis %s, go-zookeeper %s\n", m.Commit, m.Started.UTC().Format("2006-01-02"), m.Machine.CPU,
+		m.Versions[harness.KindRedis], m.Versions[harness.KindZooKeeper], m.Versions["github.com/redis/go-redis/v9"], m.Versions["github.com/go-zookeeper/zk"])
 	tried := slices.DeleteFunc(slices.Clone(run.Faults), func(f *FaultResult) bool { return f.Tries == 0 })
 	return writeCSV(out, publishedCells, tried)
 }
@@ -108,7 +109,7 @@ func ReadPublished(in io.Reader) (out []*FaultResult, err error) {
 				f.Seen[h] = n
 			}
 		}
-		f.Published = f.Tries
+		f.Published = Campaign{f.Tries, f.Seen}
 		out = append(out, f)
 	}
 	return out, nil

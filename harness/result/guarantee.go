@@ -7,6 +7,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/internal/numfmt"
+	"locklab/internal/stat"
 )
 
 // A GuaranteeState is the state of a guarantee of a lock.
@@ -30,9 +31,46 @@ type GuaranteeStatus struct {
 	// Otherwise they are the ones that tested it.
 	Scenarios []string
 	Anomalies []oracle.Anomaly // anomalies that broke it
-	Tries     int              // of all scenarios that test it
-	Least     int              // tries of the scenario among them with the fewest
-	Published int              // of Tries, made in the project's own campaign
+
+	// Scenario is the one that is tried least; if some broke the guarantee, the one of them with
+	// the greatest bound. The counts and the bound are of its tries.
+	Scenario        string
+	Published, Here Count
+	Bound           float64 // one-sided, 95 %, of the share of failed tries: see stat.UpperBound
+}
+
+// A Count is a number of tries, and at least how many of them failed.
+type Count struct{ Failed, Tries int }
+
+func (c Count) String() string {
+	text := fmt.Sprintf("%d of %d", c.Failed, c.Tries)
+	if c.Failed > 0 {
+		text += " failed"
+	}
+	return text
+}
+
+// Tries returns the number of tries of the scenario.
+func (s GuaranteeStatus) Tries() int { return s.Published.Tries + s.Here.Tries }
+
+// Counts returns the evidence, such as "published 0 of 60, here 1 of 1 failed (at most 7.6 %)".
+func (s GuaranteeStatus) Counts() string {
+	text := s.Here.String()
+	switch {
+	case s.Tries() == 0:
+		return string(s.State)
+	case s.Here.Tries == 0:
+		text = "published " + s.Published.String()
+	case s.Published.Tries > 0:
+		text = fmt.Sprintf("published %v, here %v", s.Published, s.Here)
+	}
+	if s.Bound < 1 {
+		text += fmt.Sprintf(" (at most %s)", numfmt.Percent(100*s.Bound))
+	}
+	if s.State == Unmade || s.State == Open {
+		text = string(s.State) + ": " + text
+	}
+	return text
 }
 
 // EnoughTries is how many tries without a violation bound its share by 5 % with 95 %
@@ -48,8 +86,6 @@ func (s GuaranteeStatus) String() string {
 		return "not tested: " + numfmt.List(s.Scenarios, 4) + " was not tried"
 	case s.State == Open:
 		return fmt.Sprintf("possible in %s, and not shown", numfmt.List(s.Scenarios, 4))
-	case s.State == Held:
-		return fmt.Sprintf("held in %s of %s", tries(s.Tries), numfmt.Plural(len(s.Scenarios), "scenario"))
 	}
 	return string(s.State)
 }
@@ -77,52 +113,67 @@ func ofLock(rs []*FaultResult, lock string) (out []*FaultResult) {
 }
 
 func status(rs []*FaultResult, g Guarantee) (s GuaranteeStatus) {
-	var broke, missing, open, tested []string
+	var broke, missing, open, tested []*FaultResult
 	claimed := true
 	for _, r := range rs {
 		if !slices.Contains(r.Tests, g) {
 			continue
 		}
 		if r.Skipped != "" || r.Tries <= 0 {
-			missing = append(missing, r.Scenario)
+			missing = append(missing, r)
 			continue
 		}
-		tested = append(tested, r.Scenario)
-		s.Tries += r.Tries
-		s.Published += r.Published
-		if s.Least == 0 || r.Tries < s.Least {
-			s.Least = r.Tries
-		}
+		tested = append(tested, r)
 		claimed = claims(r.Lock.Traits, g)
-		hurt, possible := false, false
-		for _, h := range g.Forbids() {
-			possible = possible || slices.Contains(r.Expected.Anomalies, h)
-			if r.Seen[h] > 0 {
-				hurt = true
-				if !slices.Contains(s.Anomalies, h) {
-					s.Anomalies = append(s.Anomalies, h)
-				}
+		hurt := slices.DeleteFunc(slices.Clone(g.Forbids()), func(h oracle.Anomaly) bool { return r.Seen[h] <= 0 })
+		for _, h := range hurt {
+			if !slices.Contains(s.Anomalies, h) {
+				s.Anomalies = append(s.Anomalies, h)
 			}
 		}
-		if hurt {
-			broke = append(broke, r.Scenario)
-		} else if possible {
-			open = append(open, r.Scenario)
+		possible := func(h oracle.Anomaly) bool { return slices.Contains(r.Expected.Anomalies, h) }
+		if len(hurt) > 0 {
+			broke = append(broke, r)
+		} else if slices.ContainsFunc(g.Forbids(), possible) {
+			open = append(open, r)
 		}
 	}
+	of, counted := tested, tested
 	switch {
 	case len(broke) > 0:
-		s.State, s.Scenarios = Broken, broke
+		s.State, of, counted = Broken, broke, broke
 	case len(missing) > 0 || len(tested) == 0:
-		s.State, s.Scenarios = Untested, missing
+		s.State, of, counted = Untested, missing, nil
 	case !claimed:
-		s.State, s.Scenarios = Unmade, tested
+		s.State = Unmade
 	case len(open) > 0:
-		s.State, s.Scenarios = Open, open
+		s.State, of = Open, open
 	default:
-		s.State, s.Scenarios = Held, tested
+		s.State = Held
 	}
+	s.Scenarios = Each(of, func(r *FaultResult) string { return r.Scenario })
+	s.count(counted, g)
 	return s
+}
+
+// count sets the evidence of s for g, from the result with the greatest bound.
+func (s *GuaranteeStatus) count(rs []*FaultResult, g Guarantee) {
+	for _, r := range rs {
+		published, here := &FaultResult{Tries: r.Published.Tries, Seen: r.Published.Seen}, *r
+		here.Tries, here.Seen = r.Tries-published.Tries, make(map[oracle.Anomaly]int)
+		for _, h := range g.Forbids() {
+			here.Seen[h] = r.Seen[h] - published.Seen[h]
+		}
+		p, mostP := published.Hurt(g.Forbids())
+		n, mostN := here.Hurt(g.Forbids())
+		if bound := stat.UpperBound(mostP+mostN, r.Tries); bound > s.Bound {
+			s.Scenario, s.Bound = r.Scenario, bound
+			s.Published, s.Here = Count{p, published.Tries}, Count{n, here.Tries}
+		}
+	}
+	if s.Scenario == "" {
+		s.Bound = 1
+	}
 }
 
 // claims reports whether a lock with traits t can have g: fencing needs tokens, order a claim.

@@ -66,13 +66,19 @@ type Times struct {
 // An Aim is a limit and the figure to compare with it.
 type Aim struct {
 	FaultAim
-	Value float64 // NaN without a figure
-	N     int     // values
-	Met   bool
+	Scenario string
+	Value    float64 // NaN without a figure
+	N        int     // values
+	Met      bool
 }
 
 // Known reports whether there is a figure to compare.
 func (a Aim) Known() bool { return a.N > 0 }
+
+// Missed returns the aims of row that were missed.
+func (row Survival) Missed() []Aim {
+	return slices.DeleteFunc(slices.Clone(row.Aims), func(a Aim) bool { return !a.Known() || a.Met })
+}
 
 // JudgeFault compares observations with expectations.
 func JudgeFault(r *FaultResult) Survival {
@@ -87,11 +93,13 @@ func JudgeFault(r *FaultResult) Survival {
 	row.Seen = seen(r)
 	row.count(r)
 	row.Verdict = row.compare(r.Expected)
-	stuck := r.Seen[oracle.Stuck]
-	row.Window, row.Margin, row.Overlap = times(r.Window, stuck), times(r.Margin, 0), times(r.Overlap, 0)
+	row.Window, row.Margin, row.Overlap = times(r.Window, r.stuck()), times(r.Margin, 0), times(r.Overlap, 0)
 	row.Aims = Each(r.Aims, func(a FaultAim) Aim { return reach(r, a) })
 	return row
 }
+
+// stuck returns the number of infinite windows: Window has none of the campaign's.
+func (r *FaultResult) stuck() int { return r.Seen[oracle.Stuck] - r.Published.Seen[oracle.Stuck] }
 
 func seen(r *FaultResult) (out []oracle.Anomaly) {
 	for _, h := range slices.Concat(oracle.Anomalies, slices.Sorted(maps.Keys(r.Seen))) {
@@ -174,7 +182,7 @@ func reach(r *FaultResult, a FaultAim) Aim {
 	var vs []float64
 	switch a.Figure {
 	case "window":
-		vs = values(r.Window, r.Seen[oracle.Stuck])
+		vs = values(r.Window, r.stuck())
 	case "margin":
 		vs = values(r.Margin, 0)
 	default:
@@ -186,7 +194,7 @@ func reach(r *FaultResult, a FaultAim) Aim {
 		vs = slices.DeleteFunc(vs, math.IsNaN)
 		slices.Sort(vs)
 	}
-	out := Aim{FaultAim: a, Value: math.NaN(), N: len(vs)}
+	out := Aim{FaultAim: a, Scenario: r.Scenario, Value: math.NaN(), N: len(vs)}
 	if len(vs) > 0 {
 		out.Value = quantile(vs, a.Quantile)
 		out.Met = out.Value <= a.Limit
@@ -195,15 +203,6 @@ func reach(r *FaultResult, a FaultAim) Aim {
 		}
 	}
 	return out
-}
-
-func (row Survival) missed() (texts []string) {
-	for _, a := range row.Aims {
-		if a.Known() && !a.Met {
-			texts = append(texts, a.Text)
-		}
-	}
-	return texts
 }
 
 // Reading explains the verdict, such as "two holders in 15 of 20 tries, as expected: …".

@@ -127,6 +127,9 @@ func TestWindowsAndAims(t *testing.T) {
 	if got := met(row.Aims); !slices.Equal(got, []string{"missed", "missed", "missed", "met", "?"}) {
 		t.Errorf("with 5 that got stuck, aims %v", got)
 	}
+	if r.Published.Seen = r.Seen; result.JudgeFault(r).Window.N != 4 {
+		t.Error("stuck tries of the campaign count as windows, although its other tries have none")
+	}
 	if r := madeFault(); result.JudgeFault(r).Window.N != 0 || result.JudgeFault(r).Aims != nil {
 		t.Error("no windows, but some times of them")
 	}

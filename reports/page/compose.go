@@ -147,16 +147,19 @@ func breaches(run *result.Run) (out []breach) {
 // checked counts the checks of locks in run, and describes them.
 func checked(run *result.Run) string {
 	locks := make(map[string]bool)
-	windows, ops := 0, uint64(0)
+	windows, broken, ops := 0, 0, uint64(0)
 	for _, r := range run.Results {
 		if r.Lock.Status != harness.Control { // it is no lock
 			windows, ops, locks[r.Lock.Name] = windows+1, ops+r.Ops, true
+		}
+		if len(r.Violations) > 0 {
+			broken++
 		}
 	}
 	if windows == 0 {
 		return ""
 	}
-	return fmt.Sprintf("Checked: %s of %s, %s acquisitions. ", numfmt.Plural(windows, "window"), numfmt.Plural(len(locks), "lock"), numfmt.SI(float64(ops))) +
+	return fmt.Sprintf("%d of %s of %s, with %s acquisitions, had a violation. ", broken, numfmt.Plural(windows, "window"), numfmt.Plural(len(locks), "lock"), numfmt.SI(float64(ops))) +
 		"Each window checks that no process ends and that every worker comes back. With two workers or more it checks that no update of the guarded data is lost, no reader sees half an update, and at most the permitted number hold the lock. " +
 		"Distributed locks are also checked for failed requests, and fenced ones for tokens that rise from holder to holder. Conformance tests check the other promises of a lock, such as its order."
 }

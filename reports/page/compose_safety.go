@@ -118,7 +118,7 @@ func safetyLocks(run *result.Run) (out []safetyLock) {
 		l := safetyLock{Name: name, Class: numfmt.Sentence(chart.ClassText(class)), Tries: class.Tries, strength: class.Strength, rows: rows}
 		for _, g := range result.Guarantees {
 			st := class.Guarantees[g]
-			l.Guarantees = append(l.Guarantees, sign{guaranteeMark(st), string(st.State)})
+			l.Guarantees = append(l.Guarantees, sign{guaranteeMark(st), st.Counts()})
 		}
 		for _, row := range rows {
 			if row.Verdict != result.NotTested {
@@ -168,8 +168,8 @@ func testCommand(run *result.Run) string {
 func sources(run *result.Run) (out []string) {
 	own, published := 0, 0
 	for _, f := range run.Faults {
-		published += f.Published
-		if f.Tries == 0 || f.Tries > f.Published {
+		published += f.Published.Tries
+		if f.Tries == 0 || f.Tries > f.Published.Tries {
 			own++
 		}
 	}
@@ -289,7 +289,7 @@ func aimText(a result.Aim) string {
 	case a.Met:
 		return fmt.Sprintf("Aim met: %s (%s)", a.Text, format(a.Value))
 	}
-	return fmt.Sprintf("Aim missed: %s (%s)", a.Text, format(a.Value))
+	return fmt.Sprintf("Aim missed in %s: %s (%s)", a.Scenario, a.Text, format(a.Value))
 }
 
 // WriteFaults writes a table for each scenario, and the details of unexpected outcomes. No
@@ -320,8 +320,7 @@ func WriteFaults(out io.Writer, rows []result.Survival, width int) error {
 
 // striking reports whether a terminal shows the observations in r.
 func striking(r result.Survival) bool {
-	missed := func(a result.Aim) bool { return a.Known() && !a.Met }
-	return r.Verdict == result.Refuted || r.Verdict == result.NotTested || r.Fault.Failed+r.Fault.Starved > 0 || slices.ContainsFunc(r.Aims, missed)
+	return r.Verdict == result.Refuted || r.Verdict == result.NotTested || r.Fault.Failed+r.Fault.Starved > 0 || r.Missed() != nil
 }
 
 // Anomalies names anomalies, or returns "safe" without any.

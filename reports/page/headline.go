@@ -161,8 +161,9 @@ type answerRow struct {
 	Doc         string // what that lock is
 	Rate        string // "4.9 M/s, 4.8 to 5.0"
 	Why         string
-	Tolerates   []sign // of a distributed lock
-	Class       string // the same in a sentence
+	Tolerates   []sign   // of a distributed lock
+	Class       string   // the same in a sentence
+	Missed      []string // aims in failure scenarios
 }
 
 func answers(ds []judge.Decision) (out []answerRow) {
@@ -173,7 +174,7 @@ func answers(ds []judge.Decision) (out []answerRow) {
 			a.Rate = chart.Estimated(d)
 		}
 		if d.Class != nil {
-			a.Tolerates, a.Class = tolerances(*d.Class), chart.ClassText(*d.Class)
+			a.Tolerates, a.Class, a.Missed = tolerances(*d.Class), chart.ClassText(*d.Class), result.Each(d.Class.Missed, aimText)
 		}
 		out = append(out, a)
 	}
@@ -203,14 +204,7 @@ func tolerances(c result.Class) (out []sign) {
 	}
 	for _, g := range result.Guarantees {
 		st := c.Guarantees[g]
-		text := string(g)
-		switch {
-		case st.Published > 0:
-			text += fmt.Sprintf(" (%d tries published, %d here)", st.Published, st.Tries-st.Published)
-		case st.Tries > 0:
-			text += fmt.Sprintf(" (%d %s)", st.Tries, numfmt.Choose(st.Tries, "try", "tries"))
-		}
-		out = append(out, sign{guaranteeMark(st), text})
+		out = append(out, sign{guaranteeMark(st), string(g) + ": " + st.Counts()})
 	}
 	return out
 }
@@ -252,7 +246,7 @@ var stateMark = map[result.GuaranteeState]string{result.Held: "✓", result.Brok
 
 func guaranteeMark(s result.GuaranteeStatus) string {
 	if s.State == result.Held {
-		return heldMark(s.Least)
+		return heldMark(s.Tries())
 	}
 	return stateMark[s.State]
 }

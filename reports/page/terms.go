@@ -22,7 +22,7 @@ var terms = []term{
 	{"requirement", []string{"situation"}, "the degree of contention: how many workers want the lock at once, compared with the number of processors, and how long they hold it"},
 	{"lock", []string{"use"}, "the recommended lock: the default, or the fastest if it is significantly faster by more than the tolerance; among the distributed locks that tolerated the most failures, the fastest"},
 	{"why", nil, "the rule that chose the lock, with the ratio of rates that decided (median and interval of the rounds), and what the lock costs compared with the default"},
-	{"what it tolerates", nil, "of a distributed lock: each guarantee with the number of tries in the failure scenarios; ✓ no violation in 59 tries or more of each scenario, 0/3 none in 3 tries, ✗ broken, ○ possible but not shown, – not claimed, ? not tested"},
+	{"what it tolerates", nil, "of a distributed lock: each guarantee with the failures of the tries of the failure scenario tried least, and their upper bound (one-sided, 95 %); if it is broken, of one that broke it; ✓ no violation in 59 tries or more of each scenario, 0/3 none in 3 tries, ✗ broken, ○ possible but not shown, – not claimed, ? not tested"},
 	{"rate", []string{"per second"}, "how often a second the lock was taken, by all workers together (metric throughput); of contended distributed locks how often it passed to another worker (metric handovers); the median of the rounds"},
 	{"workers", nil, "how many workers took the lock; each is a contender with a handle of its own"},
 	{"rounds", nil, "how often the case was measured; each round has a new process, which the locks of one workload share; a figure is the median of its rounds"},
