@@ -147,6 +147,10 @@ func (m *measuring) outcome() error {
 func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io.Writer) error {
 	interrupted := ctx.Err() != nil
 	again := "resume with: " + m.program.Name + " run --resume --out " + dir
+	if interrupted && m.done == 0 && err == nil {
+		fmt.Fprintf(m.stderr, "interrupted before anything was measured: %s has no results; %s\n", dir, again)
+		return errors.Join(errInterrupted, m.close(true))
+	}
 	kept := errors.Join(m.close(interrupted || err != nil), reportRun(stdout, dir, m.guarantees))
 	switch {
 	case err != nil: // its consequences need no message
