@@ -32,6 +32,7 @@ type chaosRun struct {
 	tries     int
 	short     bool
 	seed      uint64
+	later     time.Duration // of the parts of the command after the scenarios
 	store
 
 	results []*result.FaultResult // of this run and of the resumed one
@@ -138,21 +139,24 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 
 // try runs plan. It does not try again what a resumed run has tried.
 func (c *chaosRun) try(ctx context.Context, plan *chaos.Plan, stderr io.Writer) error {
-	show := c.program.newProgress(stderr)
+	show := c.program.newProgress(stderr, c.later)
 	defer show.clear()
-	if n, d := plan.Estimate(); n > 0 {
+	n, d := plan.Estimate()
+	if n > 0 {
 		fmt.Fprintf(stderr, "%s, %s to make, about %v or less\n", numfmt.Plural(len(plan.Scenarios), "scenario"), tries(n), d.Round(time.Second))
 	} else {
 		fmt.Fprintln(stderr, "nothing is left to try")
 	}
-	parts := make(map[*chaos.Scenario]func(done, total int))
+	begin, begun, known := time.Now(), 0, make(map[*chaos.Scenario]bool)
+	show.written = begin
 	plan.Begin = func(p chaos.Progress) {
-		if parts[p.Scenario] == nil {
-			show.clear()
-			fmt.Fprintf(stderr, "%s: %s, %s\n", p.Scenario.Name, numfmt.Plural(p.Locks, "lock"), tries(p.Of))
-			parts[p.Scenario] = show.parts(p.Scenario.Name)
+		if !known[p.Scenario] {
+			known[p.Scenario] = true
+			show.lasting(fmt.Sprintf("%s: %s, %s", p.Scenario.Name, numfmt.Plural(p.Locks, "lock"), tries(p.Of)))
 		}
-		parts[p.Scenario](p.Try-1, p.Of)
+		begun++
+		ended := min(n, max(0, begun-max(1, plan.Parallel)))
+		show.show(step{done: p.Try - 1, total: p.Of, name: p.Scenario.Name, left: remaining(d, time.Since(begin), ended, n)})
 	}
 	c.versions = make(map[string]string)
 	plan.Started = func(kind, version string) { c.versions[kind] = version }

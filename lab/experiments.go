@@ -1,11 +1,13 @@
 package lab
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
+	"time"
 
 	"locklab/hardware"
 	"locklab/hardware/evidence"
@@ -17,9 +19,10 @@ type hardwareRun struct {
 	program *Program
 	options hardware.Options
 	store
-	evidence bool        // begin with the listing of instructions
-	named    bool        // the user named the experiments
-	earlier  *result.Run // an interrupted run to resume; nil without one
+	evidence bool          // begin with the listing of instructions
+	named    bool          // the user named the experiments
+	earlier  *result.Run   // an interrupted run to resume; nil without one
+	later    time.Duration // of the parts of the command after the experiments
 }
 
 func (h *hardwareRun) run(ctx context.Context, suite []*hardware.Experiment, stdout, stderr io.Writer) error {
@@ -39,7 +42,7 @@ func (h *hardwareRun) runAll(ctx context.Context, suite []*hardware.Experiment, 
 			return err
 		}
 	}
-	for _, e := range suite {
+	for i, e := range suite {
 		if e.OptIn != "" && !h.named {
 			continue
 		}
@@ -51,7 +54,7 @@ func (h *hardwareRun) runAll(ctx context.Context, suite []*hardware.Experiment, 
 			fmt.Fprintf(stdout, "%s: finished before\n\n", e.Name)
 			continue
 		}
-		if err := h.runOne(ctx, e, stdout, stderr); err != nil {
+		if err := h.runOne(ctx, e, len(suite)-1-i, stdout, stderr); err != nil {
 			return err
 		}
 		fmt.Fprintln(stdout)
@@ -65,12 +68,19 @@ func (h *hardwareRun) finished(e *hardware.Experiment) bool {
 	})
 }
 
-func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, stdout, stderr io.Writer) error {
+// experimentTime returns about the time of an experiment that measures for budget, 0 for the default.
+func experimentTime(budget time.Duration) time.Duration {
+	return cmp.Or(budget, 3*time.Second) * 3 / 2
+}
+
+func (h *hardwareRun) runOne(ctx context.Context, e *hardware.Experiment, next int, stdout, stderr io.Writer) error {
 	fmt.Fprintf(stdout, "%s: %s\n%s\n\n", e.Name, e.Question, e.Method)
 	o := h.options
 	o.Locks = h.program.spinLocks()
-	show := h.program.newProgress(stderr)
-	o.Progress = show.parts(e.Name)
+	each := experimentTime(o.Budget)
+	show := h.program.newProgress(stderr, h.later+each*time.Duration(next))
+	o.Progress = show.parts(e.Name, each)
+	o.Progress(0, 1)
 	if h.file != nil {
 		o.Keep = func(s result.Sample) error { return h.file.Append(result.Record{Sample: &s}) }
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/harness/result"
+	"locklab/internal/nearest"
 	"locklab/reports/page"
 )
 
@@ -30,7 +31,7 @@ formula.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i := slices.Index(names, format)
 			if i < 0 {
-				return usage("--format is %q: want one of %s", format, strings.Join(names, ", "))
+				return usage("--format is %q%s: want one of %s", format, nearest.Hint(format, names), strings.Join(names, ", "))
 			}
 			return interruptible(cmd.Context(), cmd.ErrOrStderr(), "the export", func(files *saver) error {
 				return export(result.Exports[i], args[0], out, files, cmd.OutOrStdout(), cmd.ErrOrStderr())

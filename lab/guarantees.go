@@ -41,11 +41,15 @@ func (g *guarding) runFlags(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&g.chaos, "chaos", nil, "directories of runs of failure scenarios to take guarantees from (default DIR/"+chaosName+" if it is there)")
 }
 
+func guaranteeNames() []string {
+	return each(result.Guarantees, func(g result.Guarantee) string { return string(g) })
+}
+
 func parseGuarantee(name string) (result.Guarantee, error) {
 	if g := result.Guarantee(name); slices.Contains(result.Guarantees, g) {
 		return g, nil
 	}
-	return "", usage("there is no guarantee %q; there are %s", name, guarantees(result.Guarantees))
+	return "", usage("there is no guarantee %q%s; there are %s", name, nearest.Hint(name, guaranteeNames()), guarantees(result.Guarantees))
 }
 
 // loadRuns returns the runs in dirs with the terms of the flags.

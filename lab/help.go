@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -13,7 +14,10 @@ import (
 	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 
+	"locklab/harness/result"
+	"locklab/harness/simulate"
 	"locklab/internal/machine"
+	"locklab/reports/page"
 )
 
 // A flagGroup is the flags of one purpose. --help shows flags; 'help COMMAND' also shows rare.
@@ -188,18 +192,43 @@ func addCompletion(root *cobra.Command) {
 	}
 }
 
-// completeNames completes the values of flags with names, also after a comma or a '-'.
-func (p *Program) completeNames(root *cobra.Command) {
-	for flag, words := range map[string]func() []string{"locks": p.words, "baseline": p.words, "scenario": scenarioNames, "metric": metricNames} {
-		complete := func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
+// names returns the known values of flags, and of the arguments of commands.
+func (p *Program) names() map[string]func() []string {
+	return map[string]func() []string{
+		"trace": p.words, "list": p.words, "chaos list": scenarioNames,
+		"--locks": p.words, "--baseline": p.words, "compare --to": p.words, "history --to": p.words,
+		"--scenario": scenarioNames, "--metric": metricNames, "--require": guaranteeNames,
+		"export --format": func() []string { return each(result.Exports, func(e *result.Export) string { return e.Name }) },
+		"report --format": func() []string { return []string{"json"} }, "compare --format": func() []string { return page.ChangesFormats },
+		"--machine": func() []string { return each(simulate.List(), func(m *simulate.Machine) string { return m.Name }) }, "--accept": machine.WarningKinds, "--place": func() []string { return slices.Collect(maps.Keys(places)) },
+	}
+}
+
+// completeNames completes values of flags and arguments with names, also after a comma or a '-'.
+func (p *Program) completeNames(cmd *cobra.Command) {
+	names, path := p.names(), strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" ")
+	complete := func(words func() []string) cobra.CompletionFunc {
+		return func(_ *cobra.Command, _ []string, typed string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			last := strings.LastIndexAny(typed, ",|") + 1
 			if strings.HasPrefix(typed[last:], "-") {
 				last++
 			}
 			return each(words(), func(word string) string { return typed[:last] + word }), cobra.ShellCompDirectiveNoFileComp
 		}
-		for _, cmd := range root.Commands() {
-			_ = cmd.RegisterFlagCompletionFunc(flag, complete) // it fails if cmd has no such flag
+	}
+	if words := names[path]; words != nil {
+		cmd.ValidArgsFunction = complete(words)
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		words := names["--"+f.Name]
+		if own := names[path+" --"+f.Name]; own != nil {
+			words = own
 		}
+		if words != nil {
+			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete(words))
+		}
+	})
+	for _, c := range cmd.Commands() {
+		p.completeNames(c)
 	}
 }

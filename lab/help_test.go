@@ -76,6 +76,13 @@ func checkGroups(t *testing.T, cmd *cobra.Command) {
 func TestHints(t *testing.T) {
 	requireRefusals(t, "", []refusal{
 		{"rum", "(did you mean run?)"},
+		{"rnu", "(did you mean run?)"},
+		{"hardware cots", "(did you mean cost?)"},
+		{"compare a b --metric thruput", "(did you mean throughput?)"},
+		{"export a -f cvs", "(did you mean csv?): want one of"},
+		{"simulate --machine skylake-8x3", "(did you mean skylake-8x32?): choose of"},
+		{"report a --require failovr", "(did you mean failover?); there are"},
+		{"env --accept gest", "(did you mean guest?); there are"},
 		{"help comparee", "(did you mean compare?)"},
 		{"run --lokcs mcs", "(did you mean --locks?)"},
 		{"list spin-than-park", "(did you mean spin-then-park?)"},
@@ -109,6 +116,15 @@ func TestCompletion(t *testing.T) {
 		{[]string{"run", "--locks", "mcs,-"}, "mcs,-spin-then-park\n"},
 		{[]string{"chaos", "--scenario", ""}, "holder-pause\n"},
 		{[]string{"compare", "--metric", ""}, "throughput\n"},
+		{[]string{"trace", "zk-f"}, "zk-fair\n"},
+		{[]string{"list", "zk-f"}, "zk-fair\n"},
+		{[]string{"chaos", "list", ""}, "holder-pause\n"},
+		{[]string{"compare", "--to", "mc"}, "mcs\n"},
+		{[]string{"history", "--to", "mc"}, "mcs\n"},
+		{[]string{"report", "--require", "fa"}, "failover\n"},
+		{[]string{"simulate", "--machine", ""}, "naples-32\n"},
+		{[]string{"export", "--format", ""}, "csv\n"},
+		{[]string{"env", "--accept", ""}, "guest\n"},
 		{[]string{""}, "simulate\t"},
 	} {
 		if text := helpOf(t, append([]string{cobra.ShellCompRequestCmd}, c.args...)...); !strings.Contains("\n"+text, "\n"+c.want) {

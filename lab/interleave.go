@@ -134,7 +134,7 @@ func (p *pairRun) create(o runOptions, s *site.Servers, skipped []result.Skip, s
 }
 
 func (p *pairRun) measure(ctx context.Context) error {
-	show := p.runs[0].program.newProgress(p.runs[0].stderr)
+	show := p.runs[0].program.newProgress(p.runs[0].stderr, 0)
 	show.builds = sides[:]
 	defer show.clear()
 	err := p.plan.Run(ctx, func(at measure.Progress) error {

@@ -2,6 +2,8 @@ package lab
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -21,6 +23,21 @@ func TestInterrupt(t *testing.T) {
 	run := requireRun(t, filepath.Join(cmd.Dir, "run"))
 	if !run.Manifest.Interrupted || len(run.Results) < 3 || len(run.Results) > 10 || len(run.Damage) > 0 {
 		t.Errorf("interrupted is %v, %d results, damage %v", run.Manifest.Interrupted, len(run.Results), run.Damage)
+	}
+}
+
+// TestInterruptWithoutResults: an end before the first result has one line and no report.
+func TestInterruptWithoutResults(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	out, err := result.Create(dir, result.Manifest{})
+	requireNoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var stdout, stderr bytes.Buffer
+	m := measuring{program: program(), out: out, stderr: &stderr}
+	err = m.finish(ctx, nil, dir, &stdout)
+	if want := "interrupted before anything was measured: " + dir + " has no results; resume with: locklab run --resume --out " + dir + "\n"; !errors.Is(err, errInterrupted) || stderr.String() != want || stdout.Len() > 0 || result.Exists(filepath.Join(dir, reportName)) {
+		t.Errorf("error %v, wrote %q and %q", err, stderr.String(), stdout.String())
 	}
 }
 

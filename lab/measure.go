@@ -24,8 +24,9 @@ type measuring struct {
 
 	guarantees guarding // of the report
 
-	rounds      int // current plan
-	done, total int // cases, over all rounds
+	later       time.Duration // of the parts of the run after the plan
+	rounds      int           // current plan
+	done, total int           // cases, over all rounds
 	violated    []string
 	lost        []result.Loss
 }
@@ -39,9 +40,9 @@ func (m *measuring) run(ctx context.Context, earlier *result.Run) error {
 	if earlier != nil {
 		m.done = len(earlier.Results)
 	}
-	left := float64(m.plan.Estimate()) * float64(m.total-m.done) / float64(m.total)
-	fmt.Fprintf(m.stderr, "%s, %s, about %v\n", numfmt.Plural(len(m.plan.Cases), "case"), numfmt.Plural(m.plan.Rounds, "round"), time.Duration(left).Round(time.Second))
-	show := m.program.newProgress(m.stderr)
+	left := m.later + time.Duration(float64(m.plan.Estimate())*float64(m.total-m.done)/float64(m.total))
+	fmt.Fprintf(m.stderr, "%s, %s, about %v\n", numfmt.Plural(len(m.plan.Cases), "case"), numfmt.Plural(m.plan.Rounds, "round"), left.Round(time.Second))
+	show := m.program.newProgress(m.stderr, m.later)
 	defer show.clear()
 	if earlier != nil {
 		for _, r := range earlier.Results {
@@ -146,6 +147,10 @@ func (m *measuring) outcome() error {
 func (m *measuring) finish(ctx context.Context, err error, dir string, stdout io.Writer) error {
 	interrupted := ctx.Err() != nil
 	again := "resume with: " + m.program.Name + " run --resume --out " + dir
+	if interrupted && m.done == 0 && err == nil {
+		fmt.Fprintf(m.stderr, "interrupted before anything was measured: %s has no results; %s\n", dir, again)
+		return errors.Join(errInterrupted, m.close(true))
+	}
 	kept := errors.Join(m.close(interrupted || err != nil), reportRun(stdout, dir, m.guarantees))
 	switch {
 	case err != nil: // its consequences need no message

@@ -1,10 +1,13 @@
 package lab
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"golang.org/x/term"
@@ -34,23 +37,52 @@ type progress struct {
 	builds  []string   // names of the builds that measure; nil for one build
 	width   func() int // of the terminal; nil if out is not a terminal
 	rates   map[string][]float64
+	later   time.Duration // of the parts of the command after the shown one
 	pause   time.Duration // between two lines, if not on a terminal
 	written time.Time     // of the last of them
-	shown   bool          // there is a line to overwrite
+
+	mu    sync.Mutex // protects the line on the terminal, which a goroutine counts down
+	at    step       // content of the line
+	since time.Time  // of at
+	shown bool       // there is a line to overwrite
+	stop  func()     // ends the goroutine
 }
 
 // linePause is the time between two lines if the output is not a terminal.
 const linePause = 10 * time.Second
 
-func (p *Program) newProgress(out io.Writer) *progress {
-	s := &progress{out: out, pause: linePause, rates: make(map[string][]float64)}
+// newProgress returns a progress on out of a part of a command; later is the time of the next parts.
+// The caller must call clear at the end.
+func (p *Program) newProgress(out io.Writer, later time.Duration) *progress {
+	s := &progress{out: out, later: later, pause: linePause, rates: make(map[string][]float64)}
+	ctx, stop := context.WithCancel(context.Background())
+	s.stop = stop
 	if p.everyStep {
 		s.pause = 0
 	}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 		s.width = func() int { return width(f) }
+		go s.countDown(ctx)
 	}
 	return s
+}
+
+// countDown redraws the line, with less time left, until s is cleared.
+func (s *progress) countDown(ctx context.Context) {
+	ticks := time.NewTicker(time.Second)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticks.C:
+			s.mu.Lock()
+			if s.at.name != "" {
+				s.draw()
+			}
+			s.mu.Unlock()
+		}
+	}
 }
 
 func (s *progress) add(name string, r *result.Result) {
@@ -70,7 +102,7 @@ func (s *progress) update(p measure.Progress) {
 		return
 	case p.Result == nil:
 		if s.width != nil && !s.shown {
-			s.line(step{done: p.Done, total: p.Total, name: name, left: p.Left})
+			s.show(step{done: p.Done, total: p.Total, name: name, left: p.Left})
 		}
 		return
 	}
@@ -90,38 +122,64 @@ func (s *progress) update(p measure.Progress) {
 func (s *progress) show(at step) {
 	switch {
 	case s.width != nil:
-		s.line(at)
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.at, s.since = at, time.Now()
+		s.draw()
 	case time.Since(s.written) >= s.pause || at.done == at.total:
 		s.written = time.Now()
+		at.left += s.later
 		fmt.Fprintln(s.out, at)
 	}
 }
 
-// parts returns a function that shows the parts of the named experiment. If out is not a
-// terminal, a short experiment has no line.
-func (s *progress) parts(name string) func(done, total int) {
+// parts returns a function that shows the parts of the named experiment, which takes about whole, 0
+// if unknown. If out is not a terminal, a short experiment has no line.
+func (s *progress) parts(name string, whole time.Duration) func(done, total int) {
 	begin := time.Now()
 	s.written = begin
 	return func(done, total int) {
 		took := time.Since(begin)
 		if s.width != nil || took > linePause {
-			s.show(step{done: done, total: total, name: name, left: took * time.Duration(total-done) / time.Duration(max(1, done))})
+			all := cmp.Or(whole, took*time.Duration(total)/time.Duration(max(1, done)))
+			s.show(step{done: done, total: total, name: name, left: remaining(all, took, done, total)})
 		}
 	}
 }
 
-func (s *progress) lasting(text string) {
-	s.clear()
-	fmt.Fprintln(s.out, text)
+// remaining returns the time that the rest takes of what was estimated to take whole, if done of
+// total took took. The rest counts as estimated in the rate, so a slow beginning changes it little.
+func remaining(whole, took time.Duration, done, total int) time.Duration {
+	ahead := float64(whole) * float64(total-done) / float64(max(1, total))
+	return time.Duration(ahead * (float64(took) + ahead) / float64(max(1, whole)))
 }
 
-func (s *progress) line(at step) {
+func (s *progress) lasting(text string) { fmt.Fprintln(s, text) }
+
+// Write writes text that stays, above the line.
+func (s *progress) Write(text []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.erase()
+	return s.out.Write(text)
+}
+
+func (s *progress) draw() {
+	at := s.at
+	at.left = max(0, at.left-time.Since(s.since)) + s.later
 	// The last column stays empty: some terminals begin a new line there.
 	fmt.Fprintf(s.out, "\r%s\x1b[K", cut(at.String(), s.width()-1))
 	s.shown = true
 }
 
 func (s *progress) clear() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stop()
+	s.erase()
+}
+
+func (s *progress) erase() {
 	if s.shown {
 		fmt.Fprint(s.out, "\r\x1b[K")
 		s.shown = false

@@ -56,8 +56,8 @@ func TestStep(t *testing.T) {
 func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
-		s := new(Program).newProgress(&out)
-		part := s.parts("cost")
+		s := new(Program).newProgress(&out, 0)
+		part := s.parts("cost", 0)
 		for done := range 21 {
 			part(done, 20)
 			time.Sleep(time.Second)
@@ -67,15 +67,39 @@ func TestParts(t *testing.T) {
 			t.Errorf("wrote\n%q, want\n%q", out.String(), want)
 		}
 	})
-	var out bytes.Buffer
-	s := new(Program).newProgress(&out)
-	s.width = func() int { return 80 }
-	part := s.parts("cost")
-	part(0, 20)
-	part(10, 20)
-	s.clear()
-	if text := out.String(); !strings.Contains(text, "cost") || !strings.Contains(text, "10/20") || !strings.HasSuffix(text, "\r\x1b[K") || strings.Contains(text, "\n") {
-		t.Errorf("wrote %q, want a line that is gone in the end", text)
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		s := new(Program).newProgress(&out, time.Minute)
+		s.width = func() int { return 80 }
+		go s.countDown(t.Context())
+		s.parts("cost", 2*time.Second)(0, 20)
+		time.Sleep(3500 * time.Millisecond)
+		s.lasting("text")
+		s.clear()
+		want := ""
+		for _, left := range []string{"1m2s", "1m1s", "1m0s", "1m0s"} {
+			want += "\r[ 0/20]    " + left + " left                   cost\x1b[K"
+		}
+		if want += "\r\x1b[Ktext\n"; out.String() != want {
+			t.Errorf("wrote\n%q, want a line that counts down and is gone in the end:\n%q", out.String(), want)
+		}
+	})
+}
+
+// TestPreparing: the first estimate has the warm-up and all later parts of the run.
+func TestPreparing(t *testing.T) {
+	for _, c := range []struct{ flags, want string }{
+		{"--locks=zk-fair --budget=2m --hardware --chaos", "about 2m32s in all"},
+		{"--locks=zk-fair --budget=2m", "about 2m0s in all"},
+		{"--locks=mcs --budget=2m --hardware", ""},
+	} {
+		var stderr bytes.Buffer
+		o := optionsOf(t, c.flags)
+		show, _ := o.preparing(requirePlan(t, o), &stderr)
+		show.clear()
+		if first, _, _ := strings.Cut(stderr.String(), "\n"); first != c.want {
+			t.Errorf("%s: wrote %q, want %q", c.flags, first, c.want)
+		}
 	}
 }
 
@@ -106,7 +130,7 @@ func TestProgress(t *testing.T) {
 			"\r[3/3]      0s left  round 3   VIOLATED exclusion  mcs/workers=2/hold=0s       …\x1b[K" + "\r\x1b[K"},
 	} {
 		var out bytes.Buffer
-		s := new(Program).newProgress(&out)
+		s := new(Program).newProgress(&out, 0)
 		if k.terminal {
 			s.width = func() int { return 80 }
 		}

@@ -154,11 +154,12 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 		}
 	}
 	m := o.measuring(plan, out, stderr)
-	m.violated = brokenSought(o.saturations)
+	m.later, m.violated = o.later(plan), brokenSought(o.saturations)
 	err = m.run(ctx, earlier)
 	if o.hardware && err == nil && ctx.Err() == nil {
 		fmt.Fprintln(stderr, "hardware experiments: ten seconds")
-		h := hardwareRun{program: o.program, options: hardware.Options{Repeats: 3, Budget: time.Second}, store: store{file: out}, earlier: earlier, evidence: true}
+		h := hardwareRun{program: o.program, options: hardware.Options{Repeats: 3, Budget: quickExperiment}, store: store{file: out}, earlier: earlier, evidence: true,
+			later: m.later - experimentsTime()}
 		if err = h.runAll(ctx, hardware.Suite, io.Discard, stderr); errors.Is(err, errInterrupted) {
 			err = nil
 		}
@@ -182,16 +183,51 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	s, skipped, err := site.Start(ctx, plan, site.WarmTime(cmp.Or(o.budget, plan.Estimate())), stderr)
+	show, warm := o.preparing(plan, stderr)
+	defer show.clear()
+	s, skipped, err := site.Start(ctx, plan, warm, show)
 	if ctx.Err() == nil && err == nil {
-		s.DryRun(ctx, plan, stderr)
+		s.DryRun(ctx, plan, show)
 		err = o.settle(plan)
 	}
-	if err = unbegun(ctx, err, stderr); err != nil {
+	if err = unbegun(ctx, err, show); err != nil {
 		return nil, s, nil, err
 	}
-	printSkipped(stderr, skipped)
+	printSkipped(show, skipped)
 	return plan, s, skipped, nil
+}
+
+const quickExperiment = time.Second // the time that a run gives to an experiment of the hardware
+
+func experimentsTime() time.Duration {
+	return experimentTime(quickExperiment) * time.Duration(len(hardware.Suite))
+}
+
+// later returns about the time of the parts of the run after p.
+func (o *runOptions) later(p *measure.Plan) time.Duration {
+	d := reportTime
+	if o.hardware {
+		d += experimentsTime()
+	}
+	if o.chaos && len(p.Needs()) > 0 {
+		d += shortBudget
+	}
+	return d
+}
+
+// preparing shows the start of the servers of p, if it needs any, and the time of the whole run. It
+// returns the time to warm them up.
+func (o *runOptions) preparing(p *measure.Plan, stderr io.Writer) (show *progress, warm time.Duration) {
+	warm = site.WarmTime(cmp.Or(o.budget, p.Estimate()))
+	first := site.Preparation(p, warm)
+	rest := o.later(p) + cmp.Or(max(0, o.budget-reportTime-first), p.Estimate())
+	show = o.program.newProgress(stderr, rest)
+	if first > 0 && !o.resume {
+		fmt.Fprintf(show, "about %v in all\n", (first + rest).Round(time.Second))
+		show.written = time.Now()
+		show.show(step{total: p.Total(), name: "servers and their warm-up", left: first})
+	}
+	return show, warm
 }
 
 // unbegun returns why nothing was measured, after printing an end of ctx.
@@ -210,7 +246,7 @@ func printSkipped(stderr io.Writer, skipped []result.Skip) {
 }
 
 func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, earlier *result.Run) error {
-	c := chaosRun{program: o.program, short: true, seed: o.seed, store: store{out: dir, file: m.out}}
+	c := chaosRun{program: o.program, short: true, seed: o.seed, store: store{out: dir, file: m.out}, later: reportTime}
 	remote := filter(m.plan.Locks(), func(v *harness.Variant) bool { return v.Remote != nil })
 	if c.locks = each(remote, func(v *harness.Variant) string { return v.Name }); len(remote) == 0 {
 		return nil

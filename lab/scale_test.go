@@ -16,7 +16,7 @@ func TestMemoryOfRun(t *testing.T) {
 	real := requireRun(t, "../reports/testdata/run")
 	out, err := result.Create(filepath.Join(t.TempDir(), "run"), result.Manifest{})
 	requireNoError(t, err)
-	m, show := measuring{program: program(), out: out, stderr: io.Discard}, new(Program).newProgress(io.Discard)
+	m, show := measuring{program: program(), out: out, stderr: io.Discard}, new(Program).newProgress(io.Discard, 0)
 	heap := func(results int) uint64 {
 		for i := range results {
 			r := *real.Results[0]

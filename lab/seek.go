@@ -56,9 +56,9 @@ func (o *runOptions) search(ctx context.Context, p *measure.Plan, out *result.Wr
 	once.Rounds = 0 // the search alone
 	cases, done := len(once.Cases), 0
 	fmt.Fprintf(stderr, "looking for the %s of %s, about %v\n", numfmt.Choose(cases, "saturation point", "saturation points"), numfmt.Plural(cases, "case"), once.Estimate().Round(time.Second))
-	show := o.program.newProgress(stderr)
+	show := o.program.newProgress(stderr, p.Estimate()-once.Estimate()+o.later(p))
 	defer show.clear()
-	probe := show.parts("probes")
+	probe := show.parts("probes", once.Estimate())
 	o.saturations, err = p.Seek(ctx, func(now measure.Seeking) {
 		if now.Done {
 			show.lasting(found(now.Case, now.Saturation))

@@ -144,8 +144,9 @@ func (o *simulateOptions) simulate(ctx context.Context, m *simulate.Machine, cas
 	if err != nil {
 		return err
 	}
-	show := o.program.newProgress(stderr)
-	advance := show.parts("simulate")
+	show := o.program.newProgress(stderr, 0)
+	defer show.clear()
+	advance := show.parts("simulate", 0)
 	var done []*result.Simulation
 	for i, c := range cases {
 		s, err := o.simulateOne(ctx, m, c)

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"locklab/internal/machine"
+	"locklab/internal/nearest"
 )
 
 // A strictness selects the warnings about the machine that stop a command.
@@ -26,7 +27,7 @@ func (s *strictness) flags(cmd *cobra.Command, what string) {
 func (s *strictness) validate(kinds []string) error {
 	for _, kind := range s.accept {
 		if !slices.Contains(kinds, kind) {
-			return usage("--accept %s: there is no such kind of warning; there are %s", kind, strings.Join(kinds, ", "))
+			return usage("--accept %s: there is no such kind of warning%s; there are %s", kind, nearest.Hint(kind, kinds), strings.Join(kinds, ", "))
 		}
 	}
 	if len(s.accept) > 0 && !s.strict {

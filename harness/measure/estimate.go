@@ -129,13 +129,17 @@ func (r *progress) replan(behind int, now time.Time) {
 	if p.Budget == 0 {
 		return
 	}
-	n := time.Duration(len(r.builds))
-	slowdown := float64(now.Sub(r.begin)) / float64(r.behind)
-	fit := behind
-	for fit < p.Most && slowdown*float64(n*(p.estimateOf(fit)+p.estimateOf(fit+1)))/2 <= float64(p.Budget) {
-		fit++
+	n, spent := time.Duration(len(r.builds)), now.Sub(r.begin)
+	set := func(rounds int) {
+		r.ahead += n * (p.estimateOf(rounds) - p.estimateOf(r.rounds))
+		r.rounds, r.total = rounds, p.total(rounds)*len(r.builds)
 	}
-	rounds := max(behind, min(max(fit, p.Least), p.Most))
-	r.ahead += n * (p.estimateOf(rounds) - p.estimateOf(r.rounds))
-	r.rounds, r.total = rounds, p.total(rounds)*len(r.builds)
+	set(max(behind, p.Least))
+	for r.rounds < p.Most {
+		less := r.left(now)
+		if set(r.rounds + 1); spent+(less+r.left(now))/2 > p.Budget {
+			set(r.rounds - 1)
+			return
+		}
+	}
 }

@@ -3,6 +3,7 @@ package measure
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -38,24 +39,30 @@ func TestDone(t *testing.T) {
 	}
 }
 
-// simulateRun returns the progress at the end of p, whose cases take slowdown times their estimates.
-func simulateRun(p *Plan, slowdown float64) *progress {
+// simulateRun returns the progress at the end of p, whose cases take slowdown times their estimates,
+// and the least and the greatest total time that it stated after a round.
+func simulateRun(p *Plan, slowdown func(round int) float64) (r *progress, least, most time.Duration) {
 	now := time.Unix(0, 0)
-	r := p.progress(now, []Build{{}})
+	r = p.progress(now, []Build{{}})
+	least = math.MaxInt64
 	for round := 0; round < r.rounds; round++ {
 		for _, u := range p.units() {
 			for _, c := range u {
 				if p.due(c, round) {
 					e := p.estimate(c, len(u), round)
-					now = now.Add(time.Duration(slowdown * float64(e)))
+					now = now.Add(time.Duration(slowdown(round) * float64(e)))
 					r.add(e, 0, nil)
 				}
 			}
 		}
 		r.replan(round+1, now)
+		total := now.Sub(r.begin) + r.left(now)
+		least, most = min(least, total), max(most, total)
 	}
-	return r
+	return r, least, most
 }
+
+func always(slowdown float64) func(int) float64 { return func(int) float64 { return slowdown } }
 
 func TestReplan(t *testing.T) {
 	for _, c := range []struct {
@@ -64,9 +71,26 @@ func TestReplan(t *testing.T) {
 	}{{1, 20}, {2, 10}, {0.5, 30}, {10, 6}} {
 		p := plan(20, good, single)
 		p.Budget, p.Least, p.Most = p.Estimate(), 6, 30
-		r := simulateRun(p, c.slowdown)
+		r, _, _ := simulateRun(p, always(c.slowdown))
 		if r.rounds != c.want || r.done != r.total || r.total != 2*c.want || r.ahead != 0 {
 			t.Errorf("at a slowdown of %v: %d rounds, %d of %d cases, %v ahead; want %d rounds", c.slowdown, r.rounds, r.done, r.total, r.ahead, c.want)
+		}
+	}
+}
+
+// TestReplanAfterSlowRound: a slow or quick first round changes the total by a tenth at most.
+func TestReplanAfterSlowRound(t *testing.T) {
+	for _, first := range []float64{0.3, 3} {
+		p := plan(20, good, single)
+		p.Budget, p.Least, p.Most = p.Estimate(), 6, 30
+		r, least, most := simulateRun(p, func(round int) float64 {
+			if round == 0 {
+				return first
+			}
+			return 1
+		})
+		if least < p.Budget*9/10 || most > p.Budget*11/10 {
+			t.Errorf("with a first round of %v times its estimate: %d rounds, in %v to %v; want %v", first, r.rounds, least, most, p.Budget)
 		}
 	}
 }
@@ -118,7 +142,7 @@ func TestOpenEvery(t *testing.T) {
 	}
 	p.Rounds, p.Least, p.Most = 20, 2, 60
 	p.Budget = 12*each + 4*open
-	if r := simulateRun(p, 1); r.rounds != 12 || r.total != 16 || r.done != 16 || r.ahead != 0 {
+	if r, _, _ := simulateRun(p, always(1)); r.rounds != 12 || r.total != 16 || r.done != 16 || r.ahead != 0 {
 		t.Errorf("%d rounds, %d of %d measured, %v ahead; want 12 rounds of 16 measurements", r.rounds, r.done, r.total, r.ahead)
 	}
 }

@@ -15,6 +15,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"locklab/internal/nearest"
 )
 
 const (
@@ -52,7 +54,7 @@ func Named(name string) (*Machine, error) {
 		}
 		names = append(names, m.Name)
 	}
-	return nil, machineError("no machine is named %q: choose of %s, or name a file", name, strings.Join(names, ", "))
+	return nil, machineError("no machine is named %q%s: choose of %s, or name a file", name, nearest.Hint(name, names), strings.Join(names, ", "))
 }
 
 // Load reads a machine from a file.

@@ -2,6 +2,7 @@ package nearest
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 )
@@ -10,13 +11,15 @@ import (
 const most = 3
 
 // Hint returns " (did you mean X?)" with the names that are nearest to word by edit distance
-// (V. Levenshtein, Soviet Physics Doklady 10, 1966), or "" if more than a third of word
-// differs from each. Then it has names that contain word, or are contained in it.
+// (V. Levenshtein, Soviet Physics Doklady 10, 1966), or "" if more than a third differs from each. Then it has names that contain word, or are contained in it.
 func Hint(word string, names []string) string {
 	var near []string
-	best := max(1, len(word)/3)
+	best := math.MaxInt
 	for _, name := range names {
 		d := distance(strings.ToLower(word), strings.ToLower(name))
+		if d > max(len(word), len(name))/3 {
+			continue
+		}
 		if d < best {
 			near, best = nil, d
 		}
@@ -35,23 +38,25 @@ func Hint(word string, names []string) string {
 	return fmt.Sprintf(" (did you mean %s?)", strings.Join(near[:min(most, len(near))], ", "))
 }
 
-// distance returns how many insertions, deletions and replacements of bytes make a to b.
+// distance returns how many insertions, deletions and replacements of bytes, and exchanges of
+// neighbours, make a to b, if no byte is changed twice.
 func distance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			d := before
-			if a[i] != b[j] {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		for j := range rows[i] {
+			if rows[i][j] = i + j; i == 0 || j == 0 {
+				continue
+			}
+			d := rows[i-1][j-1]
+			if a[i-1] != b[j-1] {
 				d++
 			}
-			before = row[j+1]
-			row[j+1] = min(d, row[j]+1, before+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = min(d, rows[i-1][j]+1, rows[i][j-1]+1)
 		}
 	}
-	return row[len(b)]
+	return rows[len(a)][len(b)]
 }

@@ -10,7 +10,11 @@ func TestHint(t *testing.T) {
 		"mutex":          " (did you mean sync-mutex, sync-rwmutex?)",
 		"clhh":           " (did you mean clh?)",
 		"mcsparkk":       " (did you mean mcs-park?)",
+		"sync-mutxe":     " (did you mean sync-mutex?)",
+		"msc":            " (did you mean mcs?)",
 		"elephant":       "",
+		"xyz":            "",
+		"ab":             "",
 		"":               "",
 	} {
 		if got := Hint(word, names); got != want {
@@ -23,7 +27,7 @@ func TestDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"run", "rum", 1}, {"ab", "ba", 2}} {
+	}{{"", "", 0}, {"", "abc", 3}, {"kitten", "sitting", 3}, {"run", "rum", 1}, {"ab", "ba", 1}, {"tarce", "trace", 1}, {"ca", "abc", 3}} {
 		if got := distance(c.a, c.b); got != c.want || distance(c.b, c.a) != c.want {
 			t.Errorf("distance(%q, %q) = %d, want %d", c.a, c.b, got, c.want)
 		}

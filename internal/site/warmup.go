@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/backend"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
 )
@@ -18,10 +19,23 @@ const (
 	warmShare = 10               // ratio of the run to the warm-up
 	WarmLeast = 2 * time.Second  // shorter is no warm-up
 	warmMost  = 30 * time.Second // for each set of servers
+	startTime = 2 * time.Second  // of servers, and of the dry runs
 )
 
 // WarmTime returns the time to warm up the servers of a run of the given length, all together.
 func WarmTime(run time.Duration) time.Duration { return run / warmShare }
+
+// Preparation returns about the time that [Start], with that time to warm servers up, and
+// [Servers.DryRun] take.
+func Preparation(p *measure.Plan, warm time.Duration) (d time.Duration) {
+	for _, kind := range p.Needs() {
+		d = max(d, startTime)
+		if measure.WarmsUp(kind) && backend.UsersServer(kind) == "" && warm >= WarmLeast {
+			d += min(warm, warmMost)
+		}
+	}
+	return d
+}
 
 // warmUp warms up servers that the lab has started and that get faster while they serve,
 // for at most most. The plainest are first. It records the results.

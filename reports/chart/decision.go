@@ -33,7 +33,7 @@ func Why(d judge.Decision) string {
 	case judge.BySpeed:
 		return faster(d) + ties(d) + rounds(d)
 	case judge.FewRounds:
-		return fmt.Sprintf("%s%s, %d needed", none, numfmt.Plural(d.Rounds, "round"), d.Needed)
+		return fmt.Sprintf("%s%d of %s", none, d.Rounds, numfmt.Plural(d.Needed, "round"))
 	case judge.OneLock:
 		return none + "only " + d.Fastest + " was measured"
 	case judge.NoDefault:

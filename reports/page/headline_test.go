@@ -39,7 +39,7 @@ func TestHeadline(t *testing.T) {
 		{"a faster lock", 10, []synthetic.Model{mutex, blockingModel("b", 2e6)}, "Inside one process use b (among the fastest)."},
 		{"it depends", 10, []synthetic.Model{mutex, crossing},
 			"Inside one process use sync-mutex without contention and with one worker per CPU; crossing with more workers than CPUs (among the fastest; unfair, its waiters poll)."},
-		{"too few rounds", 3, []synthetic.Model{mutex, blockingModel("b", 2e6)}, "Inside one process there is no recommendation: 3 rounds, 6 needed."},
+		{"too few rounds", 3, []synthetic.Model{mutex, blockingModel("b", 2e6)}, "Inside one process there is no recommendation: 3 of 6 rounds."},
 		{"one lock", 10, []synthetic.Model{blockingModel("b", 2e6)}, "Inside one process there is no recommendation: only b was measured."},
 		{"without the default", 10, []synthetic.Model{blockingModel("b", 2e6), blockingModel("c", 1e6)},
 			"Inside one process there is no recommendation: sync-mutex was not measured; of 2 locks b is the fastest."},
