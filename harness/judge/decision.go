@@ -178,7 +178,7 @@ func (s Situation) compare(a, b candidate) *Ratio {
 
 func (s Situation) compareAt(a, b candidate, level float64) *Ratio {
 	xs, ys := Pairs(a.cell, b.cell, s.Metric())
-	return compared(stat.Paired(xs, ys, level), s.tolerance())
+	return compared(s.Metric(), stat.Paired(xs, ys, level), s.tolerance())
 }
 
 // baseLevel returns the confidence of each comparison with the baseline, one of the locks.
