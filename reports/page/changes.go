@@ -90,7 +90,7 @@ func (x *Changes) Write(w io.Writer, format string, width int) error {
 		enc.SetIndent("", "  ")
 		return named(enc.Encode(x.data), "JSON")
 	case "html":
-		x.doc.Terms = terms
+		x.doc.glossary = glossary{result.Metrics, terms, linesOf("LOCK", 1)}
 		return x.doc.document().HTML(w)
 	case "markdown":
 		return x.doc.document().Markdown(w, "", nil)
