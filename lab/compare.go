@@ -48,9 +48,9 @@ round (t-test of their logarithms). Both runs are kept, in DIR/old and DIR/new. 
 below --interleave apply only to it, except --locks. Ctrl-C, a full disk, and a build that
 gives no result five times in a row end the measurement and keep its results.
 
-With --to LOCK the argument is one run: each of its locks is compared with that one under
-the same workload, by the ratios within a round. The exit status is then 0, or 2 without a
-comparison.
+With --to LOCK the argument is one run, and the result is the tables of its report with that
+baseline, or such tables by the metrics of --metric. The exit status is then 0, or 2 without
+a comparison.
 
 The exit status is the verdict (make turns 1 into 2):
   0  no case is worse by more than the margin
@@ -121,8 +121,14 @@ func (o *compareOptions) compare(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	changed := cmd.Flags().Changed
+	if !changed("metric") {
+		how.Metrics = nil
+	}
 	if o.interleave && o.to != "" {
 		return usage("give --to or --interleave, not both")
+	}
+	if o.to != "" && (changed("alpha") || changed("any-host")) {
+		return usage("--alpha and --any-host are for two runs: the intervals of --to hold together with 95 %% in each column")
 	}
 	if o.interleave {
 		if !changed("seed") {
@@ -174,21 +180,18 @@ func (o *compareOptions) changes(how judge.CompareOptions, base, next *result.Ru
 	return o.print(page.CompareChanges(c), c.Outcome(), stdout, stderr)
 }
 
-// locks compares the locks of run with one of them, with rates in text. A difference is no
-// regression and has no exit status.
+// locks compares the locks of run with one of them. A difference is no regression and has no
+// exit status.
 func (o *compareOptions) locks(how judge.CompareOptions, run *result.Run, stdout, stderr io.Writer) error {
-	c, err := judge.CompareLocks(run, o.to, how)
+	run.Baseline, run.Manifest.Margin = o.to, cmp.Or(how.Margin, run.Manifest.Margin)
+	run.Results = filter(run.Results, func(r *result.Result) bool {
+		return how.Locks == nil || how.Locks(r.Lock) || r.Lock.Name == o.to
+	})
+	x, err := page.CompareLocks(run, how.Metrics)
 	if err != nil {
 		return err
 	}
-	if o.format != "text" || o.metric != judge.Metrics[0].Name || judge.Violations(run)[o.to] != nil {
-		return o.print(page.CompareChanges(c), judge.Fine, stdout, stderr)
-	}
-	run.Baseline, run.Manifest.Margin = o.to, cmp.Or(how.Margin, run.Manifest.Margin)
-	run.Results = slices.DeleteFunc(run.Results, func(r *result.Result) bool {
-		return how.Locks != nil && !how.Locks(r.Lock) && r.Lock.Name != o.to
-	})
-	return page.Tables(run).Text(stdout, width(stdout))
+	return o.print(x, judge.Fine, stdout, stderr)
 }
 
 func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdout, stderr io.Writer) error {

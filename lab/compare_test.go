@@ -144,7 +144,7 @@ func TestCompareStatus(t *testing.T) {
 		{base + " " + slow + " --margin NaN%", "want a percentage such as 5%"},
 		{base + " " + slow + " --alpha 0", `"--alpha" flag: want`},
 		{base + " " + slow + " --alpha NaN", `"--alpha" flag: want`},
-		{base + " " + slow + " --format xml", "want one of text, markdown, csv, json"},
+		{base + " " + slow + " --format xml", "want one of text, markdown, html, csv, json"},
 		{base + " " + slow + " --workers 2", "--workers is for --interleave"},
 		{base + " " + slow + " --rounds 20", "--rounds is for --interleave"},
 		{"--interleave --rounds 9 --budget 1m " + base + " " + base, "not both"},
@@ -165,17 +165,21 @@ func TestCompareTo(t *testing.T) {
 	for _, c := range []struct{ args, said string }{
 		{base + " --to tas", "mcs (broken) is 2.0"},
 		{base + " --to mcs", "tas is 0.50x"},
-		{broken + " --to mcs", "Compared with mcs: 1 worse, 1 no baseline."},
 		{broken + " --to tas", "! mcs violated liveness in 1 of 10 results"},
-		{base + " --to mcs --format csv", ",0.5"},
+		{base + " --to mcs --format csv", ",mcs (broken),0.5"},
+		{base + " --to tas --format markdown", "| tas | 1"},
+		{base + " --to tas --format html", `<th scope="row">tas</th><td>1`},
+		{base + " --to tas --format json", `"longest"`},
 		{base + " --to mcs --metric jain,throughput", "throughput as a ratio to mcs"},
 	} {
 		requireStatus(t, 0, strings.Fields("compare "+c.args), c.said)
 	}
 	requireRefusals(t, "compare", []refusal{
 		{base + " --to clh", "no result of clh"},
+		{broken + " --to mcs", "mcs violated liveness"},
+		{base + " --to mcs --alpha 0.1", "--alpha"},
 		{base + " --to mcs --locks tas --metric requests", "a figure of requests"},
-		{base + " --to mcs --locks mcs", "nothing but mcs"},
+		{base + " --to mcs --locks mcs", "both mcs (broken) and another"},
 		{base + " " + base + " --to mcs", "one run"},
 		{"--interleave --to mcs a b", "not both"},
 		{base + " --interleave --to mcs", "two binaries"},

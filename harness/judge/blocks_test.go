@@ -58,5 +58,9 @@ func TestBlocksDecide(t *testing.T) {
 		if len(xs) != 6 || math.Abs(xs[0]/ys[0]-c.want) > 0.01 {
 			t.Errorf("%s: %v over %v, want a ratio of %v", name, xs, ys, c.want)
 		}
+		ms, err := relative([]*result.Metric{c.m}, []*result.Run{run}, []string{"b"})
+		if x := ms[0].Read(g.Series[0].Cells[8].Rounds[0]); err != nil || math.Abs(x.Value-c.want) > 0.01 {
+			t.Errorf("%s: relative to b %+v, %v, want %v", name, x, err, c.want)
+		}
 	}
 }

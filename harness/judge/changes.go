@@ -1,7 +1,6 @@
 package judge
 
 import (
-	"cmp"
 	"math"
 
 	"locklab/harness/result"
@@ -27,12 +26,9 @@ type CaseRun struct {
 }
 
 // Tables returns c as one table for each metric and workload: a row is a case, the columns
-// are the base and the new run, or the lock [Comparison.To] and the others.
+// are the base and the new run.
 func (c *Comparison) Tables() []Table {
 	names := []string{"BASE", "NEW"}
-	if c.To != "" {
-		names = []string{c.To, "others"}
-	}
 	return tablesOf(c.Rows, c.Margin, c.Level, func(int) (Table, []string) { return Table{Baseline: names[0]}, names })
 }
 
@@ -91,13 +87,9 @@ func (s *HistorySeries) entry(margin float64, history bool) Entry {
 }
 
 func changed(m *result.Metric, r stat.Ratio, margin float64) *Ratio {
-	out := compared(r, margin)
-	if out == nil {
-		return nil
-	}
-	out.P = &r.P
-	if m.Better == result.Lower {
-		out.Reading = cmp.Or(map[Outcome]Outcome{Faster: Slower, Slower: Faster}[out.Reading], out.Reading)
+	out := compared(m, r, margin)
+	if out != nil {
+		out.P = &r.P
 	}
 	return out
 }

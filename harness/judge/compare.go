@@ -31,7 +31,7 @@ const (
 )
 
 // Verdicts lists the verdicts on a case, the worst first.
-var Verdicts = []GateVerdict{Regressed, Unsafe, Lesser, OffRun, Elsewhere, NotSignificant, TooFewRounds, Unmeasured, FewRuns, NoBase, Better, Steady, NotWorse, OneRun, Expected, OnlyBase, OnlyNew}
+var Verdicts = []GateVerdict{Regressed, OffRun, Elsewhere, NotSignificant, TooFewRounds, Unmeasured, FewRuns, NoBase, Better, Steady, NotWorse, OneRun, Expected, OnlyBase, OnlyNew}
 
 // An GateOutcome summarizes all verdicts.
 type GateOutcome string
@@ -61,9 +61,6 @@ const DefaultAlpha = 0.05
 type Comparison struct {
 	Base result.Manifest `json:"-"`
 	New  result.Manifest `json:"-"`
-	// To is the lock that the others of one run are compared with, "" for a
-	// comparison of two runs: see [CompareLocks].
-	To string `json:"to,omitempty"`
 	// Paired reports whether both runs were measured in the same rounds. Then the
 	// ratio is the median of one ratio per round, otherwise over all pairs of rounds.
 	Paired bool            `json:"paired"`
@@ -215,15 +212,11 @@ func judgeRatio(m *result.Metric, ratio stat.Ratio, margin float64) GateVerdict 
 	return NotSignificant
 }
 
-// Sites returns the machines of the two runs, or of the run whose locks are compared.
+// Sites returns the machines of the two runs.
 func (c *Comparison) Sites() []Site {
 	base, next := Visit{Name: "BASE", Manifest: c.Base}, Visit{Name: "NEW", Manifest: c.New}
 	name := func(v Visit) string { return cmp.Or(v.Manifest.Machine.Host, "unknown host") }
-	switch {
-	case c.To != "":
-		next.Name = "run"
-		return []Site{{name(next), []Visit{next}}}
-	case c.Base.Machine.String() == c.New.Machine.String():
+	if c.Base.Machine.String() == c.New.Machine.String() {
 		return []Site{{name(base), []Visit{base, next}}}
 	}
 	return []Site{{name(base), []Visit{base}}, {name(next), []Visit{next}}}

@@ -29,6 +29,7 @@ type Group struct {
 
 	floor    float64                            // see Floor
 	ratiosOf map[comparisons]map[*Series]*Ratio // computed on demand
+	metric   *result.Metric                     // compares the locks, instead of the metric of the situation
 }
 
 // A Series is one lock in a group. A lock with a violation anywhere in the run has no
@@ -198,7 +199,7 @@ const mostShared = 20
 
 // Pairs returns m in the common rounds of a and b, in order. For a rate of two locks whose
 // blocks alternated in one process, the pair is the median of the ratios of their blocks
-// in the same pass, and 1.
+// in the same pass, and 1. Figures that either clock cannot resolve are equal.
 func Pairs(a, b *Cell, m *result.Metric) (xs, ys []float64) {
 	for _, r := range a.Results() {
 		other := b.Rounds[r.Round]
@@ -209,10 +210,9 @@ func Pairs(a, b *Cell, m *result.Metric) (xs, ys []float64) {
 			xs, ys = append(xs, ratio), append(ys, 1)
 			continue
 		}
-		x, okX := m.Of(r)
-		y, okY := m.Of(other)
-		if okX && okY {
-			xs, ys = append(xs, x), append(ys, y)
+		x, y := gateReadings(m, []*result.Result{r}), gateReadings(m, []*result.Result{other})
+		if floor := floorOf(x, y); len(x) > 0 && len(y) > 0 {
+			xs, ys = append(xs, max(x[0].Value, floor)), append(ys, max(y[0].Value, floor))
 		}
 	}
 	return xs, ys

@@ -8,57 +8,51 @@ import (
 	"locklab/harness/result"
 )
 
-const (
-	Lesser GateVerdict = "worse" // significant, by more than the margin
-	Unsafe GateVerdict = "broke a promise"
-)
-
-// CompareLocks compares the other locks of run with the lock called to, within a round. It
-// wraps harness.ErrUsage without a comparable case.
-func CompareLocks(run *result.Run, to string, o CompareOptions) (*Comparison, error) {
-	wanted := o.Locks
-	o.Locks = func(l result.Lock) bool { return l.Name != to && (wanted == nil || wanted(l)) }
+// LockTables returns the tables of the workloads in which run has its baseline and another
+// lock: one for each of metrics, or one with the metric of each situation if there are none.
+// The error wraps harness.ErrUsage if nothing can be compared.
+func LockTables(run *result.Run, metrics []*result.Metric) (out []Table, err error) {
+	to, names := run.Baseline, metricNames(metrics)
 	if !slices.ContainsFunc(run.Results, func(r *result.Result) bool { return r.Lock.Name == to }) {
 		return nil, fmt.Errorf("%w: the run has no result of %s to compare the others with", harness.ErrUsage, to)
 	}
-	if !slices.ContainsFunc(run.Results, func(r *result.Result) bool { return o.Locks(r.Lock) }) {
-		return nil, fmt.Errorf("%w: the run has nothing but %s to compare", harness.ErrUsage, to)
+	if bad := Violations(run)[to]; bad != nil {
+		return nil, fmt.Errorf("%w: %s violated %s, so it has no speed to compare the others with", harness.ErrUsage, to, bad[0].Violations[0].Rule)
 	}
-	next := *run
-	if next.Manifest.Pair == "" { // its locks were measured in the same rounds
-		next.Manifest.Pair = "locks"
+	if metrics == nil {
+		metrics, names = []*result.Metric{nil}, "its metric"
 	}
-	c, err := Compare(inPlaceOf(&next, to), &next, o)
-	if err != nil {
-		return nil, err
+	filled := func(r Entry) bool {
+		return r.Lock != to && (r.Violated > 0 || slices.ContainsFunc(r.Ratios, func(x *Ratio) bool { return x != nil }))
 	}
-	c.To = to
-	for i := range c.Rows {
-		switch r := &c.Rows[i]; {
-		case r.Verdict == Regressed && r.Points[1].Broke:
-			r.Verdict = Unsafe
-		case r.Verdict == Regressed:
-			r.Verdict = Lesser
+	for _, m := range metrics {
+		for _, t := range tablesBy(m, run, to) {
+			if t.Baseline == to && slices.ContainsFunc(t.Rows, filled) {
+				out = append(out, t)
+			}
 		}
 	}
-	return c, nil
+	if out == nil {
+		err = fmt.Errorf("%w: no round has a figure of %s for both %s and another lock", harness.ErrUsage, names, to)
+	}
+	return out, err
 }
 
-func inPlaceOf(run *result.Run, to string) *result.Run {
-	out := &result.Run{Manifest: run.Manifest}
-	for _, rs := range result.GroupBy(run.Results, func(r *result.Result) string { return r.Workload.Name() }) {
-		locks := result.GroupBy(rs, lockName)
-		for _, r := range rs {
-			if r.Lock.Name != to {
-				continue
-			}
-			for _, of := range locks {
-				as := *r
-				as.Lock = of[0].Lock
-				out.Results = append(out.Results, &as)
-			}
+// tablesBy returns the tables of run by m, or by the metric of each situation if m is nil. Then
+// open loops are compared by the granted share, if locks of that kind have no closed loop.
+func tablesBy(m *result.Metric, run *result.Run, baseline string) (out []Table) {
+	gs := Groups(run)
+	for _, g := range gs {
+		switch g.metric = m; {
+		case m != nil || !g.Open():
+		case slices.ContainsFunc(gs, func(o *Group) bool { return o.Remote == g.Remote && !o.Open() }):
+			continue
+		default:
+			g.metric = result.Goodput
+		}
+		if t, ok := g.table(baseline); ok {
+			out = append(out, t)
 		}
 	}
-	out.Manifest.Lost, out.Manifest.Cases = nil, 0 // its rounds show the missing ones
 	return out
 }

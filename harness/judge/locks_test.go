@@ -7,55 +7,56 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
-	"locklab/internal/stat"
+	"locklab/harness/result"
 )
 
-func TestLocks(t *testing.T) {
+func TestLockTables(t *testing.T) {
 	const rounds = 10
-	run := madeRun(rates{"mine": spreadAround(1e6, 0.3, rounds), "slow": nil, "fast": nil, "odd": spreadAround(5e5, 0.01, rounds)})
+	run := madeRun(rates{"mine": spreadAround(1e6, 0.3, rounds), "odd": spreadAround(5e5, 0.01, rounds)})
 	for _, r := range run.Results[:len(run.Results):len(run.Results)] {
-		if r.Lock.Name == "mine" { // all locks of a round share its noise
-			rate := float64(r.Ops)
-			run.Results = append(run.Results, madeResult("slow", r.Round, rate*0.5), madeResult("fast", r.Round, rate*(2+0.01*float64(r.Round))))
+		if r.Lock.Name == "mine" { // both share the noise of the round
+			slow := madeResult("slow", r.Round, float64(r.Ops)*0.5)
+			r.CPU.Time, slow.CPU.Time = 1e9, 1e9
+			run.Results = append(run.Results, slow)
+		} else if r.Round == 3 {
+			r.Violations = []oracle.Violation{{Rule: "liveness", Count: 1}}
 		}
 	}
+	for _, c := range []struct {
+		metrics []*result.Metric
+		want    float64
+	}{{nil, 0.5}, {[]*result.Metric{result.CPU}, 2}} {
+		run.Baseline = "mine"
+		ts, err := LockTables(run, c.metrics)
+		if err != nil || len(ts) != 1 || len(ts[0].Rows) != 3 || ts[0].Baseline != "mine" || ts[0].Rows[2].Violated != 1 {
+			t.Fatalf("%+v, %v, want a table of two locks and one that broke a promise", ts, err)
+		}
+		for _, r := range ts[0].Rows {
+			if x := r.Ratios[0]; r.Lock == "slow" && (x.Reading != Slower || math.Abs(x.Median-c.want) > 1e-5 || math.Abs(x.Lo-c.want) > 1e-5) {
+				t.Errorf("slow is %+v, want %vx and worse", x, c.want)
+			}
+		}
+	}
+	for _, run.Baseline = range []string{"other", "odd"} {
+		if _, err := LockTables(run, nil); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("%s: %v, want ErrUsage", run.Baseline, err)
+		}
+	}
+}
+
+func TestOpenLoops(t *testing.T) {
+	run := madeRun(rates{"sync-mutex": spreadAround(1e6, 0.01, 10), "mcs": spreadAround(5e5, 0.01, 10)})
 	for _, r := range run.Results {
-		if r.Lock.Name == "odd" && r.Round == 3 {
-			r.Violations = []oracle.Violation{{Rule: "liveness", Detail: "a worker waited for ever", Count: 1}}
-		}
+		r.Workload.Rate, r.Open = 1e6, &result.OpenLoop{Offered: 1e6, Span: r.Elapsed}
 	}
-	c, err := CompareLocks(run, "mine", CompareOptions{})
-	requireNoError(t, err)
-	if !c.Paired || len(c.Rows) != 3 {
-		t.Fatalf("paired is %v, with %d rows: %+v", c.Paired, len(c.Rows), c.Rows)
+	ts := Tables(run, "")
+	if len(ts) != 1 || ts[0].Columns[0].Metric != "goodput" || math.Abs(ts[0].Columns[0].Rate.Value-100) > 2 || math.Abs(ts[0].Rows[1].Ratios[0].Median-0.5) > 0.02 {
+		t.Errorf("%+v, want the granted shares", ts)
 	}
-	got := make(map[string]HistorySeries)
-	for _, r := range c.Rows {
-		got[r.Lock.Name] = r
+	for _, r := range madeRun(rates{"mcs": spreadAround(5e5, 0.01, 10)}).Results {
+		run.Results = append(run.Results, r)
 	}
-	if r := got["slow"]; r.Verdict != Lesser || math.Abs(r.Points[1].Before.Median-0.5) > 1e-5 || math.Abs(r.Points[1].Before.Lo-0.5) > 1e-5 {
-		t.Errorf("slow: %v, ratio %+v", r.Verdict, r.Points[1].Before)
-	}
-	var base, next []float64
-	for _, r := range run.Results {
-		switch r.Lock.Name {
-		case "mine":
-			base = append(base, float64(r.Ops))
-		case "fast":
-			next = append(next, float64(r.Ops))
-		}
-	}
-	if want := stat.Paired(next, base, c.Level).Summary; got["fast"].Verdict != Better || got["fast"].Points[1].Before.Summary != want {
-		t.Errorf("fast: %v, ratio %+v, want %+v", got["fast"].Verdict, got["fast"].Points[1].Before, want)
-	}
-	if r := got["odd"]; r.Verdict != Unsafe || !r.Points[1].Broke || r.Points[1].Before.N != 0 {
-		t.Errorf("a lock that broke a promise is compared: %v, %+v", r.Verdict, r.Points[1].Before)
-	}
-	ts := c.Tables()
-	if len(ts) != 1 || ts[0].Baseline != "mine" || len(ts[0].Rows) != 3 {
-		t.Fatalf("%+v, want one table of three locks compared with mine", ts)
-	}
-	if _, err := CompareLocks(run, "other", CompareOptions{}); !errors.Is(err, harness.ErrUsage) {
-		t.Errorf("a lock that was not measured: %v, want ErrUsage", err)
+	if ts := Tables(run, ""); len(ts) != 1 || ts[0].Columns[0].Metric != "throughput" {
+		t.Errorf("%+v, want only the closed loop", ts)
 	}
 }

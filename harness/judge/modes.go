@@ -9,7 +9,7 @@ import (
 
 // A Mode is one of two groups into which the rates of the rounds fall.
 type Mode struct {
-	Rate   float64 `json:"rate"`   // per second, the median of its rounds
+	Rate   float64 `json:"rate"`   // the median of its rounds, in the unit of its column
 	Rounds int     `json:"rounds"` // in it
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // relative returns metrics whose figures are ratios to a reference lock in the same run, round
-// and workload: the machine's slowness on a day affects both. The reference is the first of to
+// and workload, as [Pairs] are: the machine's slowness on a day affects both. The reference is the first of to
 // that the round has; local locks have local references. A round without a reference, or with
 // a broken promise of it, has no figure. The error wraps harness.ErrUsage if no round has one.
 func relative(metrics []*result.Metric, runs []*result.Run, to []string) (out []*result.Metric, err error) {
@@ -26,16 +26,14 @@ func relative(metrics []*result.Metric, runs []*result.Run, to []string) (out []
 		m := *g
 		m.Unit = "ratio"
 		m.Doc = strings.TrimSpace(m.Doc + "; as a ratio to that of " + numfmt.List(to, len(to)))
-		m.Read = func(r *result.Result) result.Reading {
-			ref := references[r]
-			if ref == nil {
-				return result.Reading{}
+		m.Read = func(r *result.Result) (x result.Reading) {
+			if ref := references[r]; ref != nil {
+				if x.Value, x.Known = blockRatio(r, ref, g, true); !x.Known {
+					a, b := g.Read(r), g.Read(ref)
+					x.Value, x.Known = a.Value/b.Value, a.Known && b.Known && !(a.Bound && b.Bound) && b.Value > 0
+				}
 			}
-			a, b := g.Read(r), g.Read(ref)
-			if !a.Known || !b.Known || a.Bound && b.Bound || b.Value <= 0 {
-				return result.Reading{}
-			}
-			return result.Reading{Value: a.Value / b.Value, Known: true}
+			return x
 		}
 		out = append(out, &m)
 	}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -124,10 +125,10 @@ func (s Situation) MarshalJSON() ([]byte, error) {
 // Metric returns the metric that compares the locks of s. For contended distributed locks
 // it is handovers, because an owner that takes its lock back at once serves nobody else.
 func (s Situation) Metric() *result.Metric {
-	if s.group.Remote && s.Workers > 1 && s.group.Load.Reads == 0 { // readers hand nothing over
+	if s.group.metric == nil && s.group.Remote && s.Workers > 1 && s.group.Load.Reads == 0 { // readers hand nothing over
 		return result.Handovers
 	}
-	return result.Throughput
+	return cmp.Or(s.group.metric, result.Throughput)
 }
 
 // Results returns the results of the competing locks of s.

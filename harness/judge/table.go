@@ -40,7 +40,7 @@ type Column struct {
 	Unit    string  `json:"unit"`
 	Better  string  `json:"better"` // result.Higher or result.Lower
 	Level   float64 `json:"level"`  // confidence of each interval: all of the family hold together with 95 %, or 1 - alpha of a comparison of runs
-	Rate    *Figure `json:"rate"`   // of a baseline lock, in operations per second
+	Rate    *Figure `json:"rate"`   // of a baseline lock, in Unit
 }
 
 // An Entry is a row of a table: the figures of one lock.
@@ -76,7 +76,7 @@ type Figure struct {
 	Rough  bool    `json:"rough,omitempty"` // less than ten samples lie beyond Value
 }
 
-// A Ratio is the rate of a lock divided by the rate of the baseline in the same rounds.
+// A Ratio is the figure of a lock divided by the figure of the baseline in the same rounds.
 type Ratio struct {
 	Median  float64 `json:"median"`
 	Lo      float64 `json:"lo"` // 0 if there are too few rounds for an interval
@@ -92,7 +92,7 @@ type Ratio struct {
 type Outcome string
 
 const (
-	Faster       Outcome = "faster"       // significantly; of runs, better by the metric
+	Faster       Outcome = "faster"       // significantly; better, if the metric is no rate
 	Slower       Outcome = "slower"       // significantly
 	Equivalent   Outcome = "equivalent"   // the whole interval is within the tolerance
 	Inconclusive Outcome = "inconclusive" // the interval contains 1
@@ -127,19 +127,10 @@ func PowerOf(ts []Table) (p Power) {
 // Significant reports whether the lock differs significantly from the baseline.
 func (o Outcome) Significant() bool { return o == Faster || o == Slower }
 
-// Tables returns a table for each closed-loop workload of run. The baseline is the lock of
-// that name, if the workload has it, or else the default one.
-func Tables(run *result.Run, baseline string) (out []Table) {
-	for _, g := range Groups(run) {
-		if g.Open() {
-			continue
-		}
-		if t, ok := g.table(baseline); ok {
-			out = append(out, t)
-		}
-	}
-	return out
-}
+// Tables returns a table for each closed-loop workload of run, or for each open-loop one if its
+// locks have no other. The baseline is the lock of that name, if the workload has it, or else
+// the default one.
+func Tables(run *result.Run, baseline string) []Table { return tablesBy(nil, run, baseline) }
 
 func (g *Group) table(baseline string) (Table, bool) {
 	most := g.MostWorkers()
@@ -232,7 +223,7 @@ func (g *Group) ratios(w int, base *Series, level float64) map[*Series]*Ratio {
 		return stat.Paired(xs, ys, level)
 	})
 	for i, r := range stat.Moderate(rs) {
-		if c := compared(r, g.Run.Manifest.PracticalMargin()); c != nil {
+		if c := compared(g.Metric(w), r, g.Run.Manifest.PracticalMargin()); c != nil {
 			c.Blocks = at[i].Cells[w].blocks()
 			out[at[i]] = c
 		}
@@ -244,7 +235,7 @@ func (g *Group) ratios(w int, base *Series, level float64) map[*Series]*Ratio {
 	return out
 }
 
-func compared(r stat.Ratio, tolerance float64) *Ratio {
+func compared(m *result.Metric, r stat.Ratio, tolerance float64) *Ratio {
 	if r.N == 0 {
 		return nil
 	}
@@ -256,10 +247,10 @@ func compared(r stat.Ratio, tolerance float64) *Ratio {
 	switch {
 	case r.Lo >= 1/(1+tolerance) && r.Hi <= 1+tolerance:
 		out.Reading = Equivalent
-	case r.Lo > 1:
-		out.Reading = Faster
-	case r.Hi < 1:
+	case r.Lo > 1 && m.Better == result.Lower, r.Hi < 1 && m.Better != result.Lower:
 		out.Reading = Slower
+	case r.Lo > 1, r.Hi < 1:
+		out.Reading = Faster
 	default:
 		out.Reading = Inconclusive
 	}

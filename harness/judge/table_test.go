@@ -143,14 +143,3 @@ func TestTableOfFewRounds(t *testing.T) {
 		}
 	}
 }
-
-func TestOpenLoopsHaveNoTable(t *testing.T) {
-	run := synthetic.Run(5, 8, 2, []int{8}, synthetic.Fast("a", 1e6))
-	for _, r := range run.Results {
-		r.Workload.Rate = harness.Rate(1e5)
-		r.Workload.Window = time.Second
-	}
-	if ts := Tables(run, ""); len(ts) != 0 {
-		t.Errorf("%d tables of an open loop", len(ts))
-	}
-}

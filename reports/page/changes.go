@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"locklab/harness/judge"
 	"locklab/harness/result"
@@ -14,7 +15,7 @@ import (
 )
 
 // ChangesFormats lists the formats of [Changes.Write], the default first.
-var ChangesFormats = []string{"text", "markdown", "csv", "json"}
+var ChangesFormats = []string{"text", "markdown", "html", "csv", "json"}
 
 // Changes is a comparison of runs in words, and as data.
 type Changes struct {
@@ -23,21 +24,34 @@ type Changes struct {
 	data   any
 }
 
-// CompareChanges returns the changes of c, or the differences between the locks of a run.
+// CompareChanges returns the changes of c.
 func CompareChanges(c *judge.Comparison) *Changes {
-	x := &Changes{tables: c.Tables()}
-	outcome := c.Outcome()
-	if c.To != "" {
-		outcome = "" // a difference between locks is no regression
-	}
-	x.doc = composeComparison(c, x.tables)
-	x.data = struct {
-		Outcome judge.GateOutcome `json:"outcome,omitempty"`
+	ts := c.Tables()
+	return &Changes{composeComparison(c, ts), ts, struct {
+		Outcome judge.GateOutcome `json:"outcome"`
 		*judge.Comparison
 		Machines []judge.Site  `json:"machines"`
 		Tables   []judge.Table `json:"tables"`
-	}{outcome, c, c.Sites(), x.tables}
-	return x
+	}{c.Outcome(), c, c.Sites(), ts}}
+}
+
+// CompareLocks returns the tables of a report of run, which compare its locks with its
+// baseline, or such tables by metrics. The error wraps harness.ErrUsage.
+func CompareLocks(run *result.Run, metrics []*result.Metric) (*Changes, error) {
+	run = chart.Sanitize(run)
+	ts, err := judge.LockTables(run, metrics)
+	if err != nil {
+		return nil, err
+	}
+	sites := []judge.Site{{Name: cmp.Or(run.Manifest.Machine.Host, "unknown host"), Runs: []judge.Visit{{Name: "run", Manifest: run.Manifest}}}}
+	doc := &historyDocument{Title: "How do the locks of the run differ?", Sites: historySites(sites), Warnings: run.DamageSummary(),
+		Lead:    strings.TrimSpace(fmt.Sprintf("%s Each lock is compared with %s.", partial(run), run.Baseline)),
+		Remarks: []string{"Ratio: the median of those within a round (t-test of their logarithms)."}}
+	ds := judge.Decisions(run)
+	for _, t := range ts {
+		doc.addTable(viewTable(t, recommended(t, ds)))
+	}
+	return &Changes{doc, ts, map[string]any{"machines": sites, "warnings": append([]string{}, doc.Warnings...), "tables": ts}}, nil
 }
 
 // HistoryChanges returns the changes of h; all puts every run of every case into the text.
@@ -75,6 +89,9 @@ func (x *Changes) Write(w io.Writer, format string, width int) error {
 		enc := json.NewEncoder(w)
 		enc.SetIndent("", "  ")
 		return named(enc.Encode(x.data), "JSON")
+	case "html":
+		x.doc.glossary = glossary{result.Metrics, terms, linesOf("LOCK", 1)}
+		return x.doc.document().HTML(w)
 	case "markdown":
 		return x.doc.document().Markdown(w, "", nil)
 	case "text":
@@ -136,9 +153,6 @@ func notable(h *judge.History) (first, others []*judge.HistorySeries) {
 func composeComparison(c *judge.Comparison, ts []judge.Table) *historyDocument {
 	doc := &historyDocument{Title: "What changed between the two runs?", Lead: comparisonHeadline(c), Worse: c.Outcome() == judge.Worse,
 		Findings: comparisonFindings(c), Gaps: c.Gaps, Sites: historySites(c.Sites()), Remarks: comparisonRemarks(c), Warnings: c.Warnings}
-	if c.To != "" {
-		doc.Title = "How do the locks of the run differ?"
-	}
 	for _, t := range ts {
 		doc.addTable(viewRuns(t, 0, func(x *judge.Case) bool { return planned(x.Verdict) }))
 	}

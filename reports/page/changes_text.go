@@ -26,8 +26,6 @@ func share(v float64) string {
 func comparisonHeadline(c *judge.Comparison) string {
 	counts := chart.CountVerdicts(result.Each(c.Rows, func(r judge.HistorySeries) judge.GateVerdict { return r.Verdict }))
 	switch {
-	case c.To != "":
-		return fmt.Sprintf("Compared with %s: %s", c.To, counts)
 	case c.Outcome() == judge.Worse:
 		return fmt.Sprintf("REGRESSED: %s. In all: %s", numfmt.List(casesOf(c, judge.Regressed), mostNames), counts)
 	case len(c.Rows) == 0:
@@ -69,24 +67,19 @@ func comparisonRemarks(c *judge.Comparison) (out []string) {
 		return slices.ContainsFunc(c.Rows, func(r judge.HistorySeries) bool { return r.Verdict == v })
 	}
 	if c.Tests > 0 {
-		how, bad := "over all pairs of rounds (Mann-Whitney test)", "Regressed"
+		how := "over all pairs of rounds (Mann-Whitney test)"
 		if c.Paired {
 			how = "of the ratios within a round (t-test of their logarithms)"
 		}
-		if c.To != "" {
-			bad = "Worse"
-		}
 		out = append(out, fmt.Sprintf("* significant, = equivalent. Ratio: median %s; intervals of %s each, so that all hold together; p corrected by Holm for %s; n = %s. "+
-			"%s: the whole interval is worse by more than %s. Not worse: it excludes that. Not significant: neither.",
-			how, share(c.Level), numfmt.Plural(c.Tests, "comparison"), roundsText(c.Tables()), bad, share(c.Margin)))
+			"Regressed: the whole interval is worse by more than %s. Not worse: it excludes that. Not significant: neither.",
+			how, share(c.Level), numfmt.Plural(c.Tests, "comparison"), roundsText(c.Tables()), share(c.Margin)))
 	}
 	if has(judge.NotSignificant) {
 		out = append(out, "Not significant: more rounds, longer windows, fewer cases or a quieter machine narrow the interval.")
 	}
 	switch {
 	case !has(judge.Unmeasured) && len(c.Gaps) == 0:
-	case c.To != "":
-		out = append(out, "Not measured: rounds without a figure, which may be the bad ones, or too few samples in a round. A longer --duration gives more.")
 	case c.Base.Pair != "" && c.New.Pair != "": // these cannot be resumed
 		out = append(out, "Not measured: a missing result may have regressed. Measure both builds again.")
 	default:
@@ -247,31 +240,47 @@ var csvColumns = []string{
 	"baseline", "ratio", "ratio_lo", "ratio_hi", "ratio_n", "confidence", "p", "reading", "verdict", "change", "off", "note",
 }
 
-// writeTables writes a line for each column of each row of ts; a missing figure is empty.
+// writeTables writes a line for each column of each row of ts, and for each other figure of a
+// lock; a missing figure is empty.
 func writeTables(out io.Writer, ts []judge.Table) error {
 	w := csv.NewWriter(out)
 	w.Write(csvColumns) // Error reports it
 	for _, t := range ts {
 		for _, r := range t.Rows {
-			for i, c := range t.Columns {
-				run, change := r.Case.Runs[i], judge.GateVerdict("")
-				if run.Change != nil {
-					change = run.Change.Verdict
+			for i := range t.Columns {
+				for _, line := range csvLines(t, r, i) {
+					w.Write(result.Each(line, harmless)) // likewise
 				}
-				line := []string{t.Machine, r.Lock, t.Workload, strconv.Itoa(r.Case.Workers), c.Metric, c.Unit, c.Better, c.Run}
-				line = append(line, csvFigure(run.Figure)...)
-				line = append(line, t.Baseline)
-				line = append(line, csvRatio(r.Ratios[i], c.Level)...)
-				line = append(line, string(r.Case.Verdict), string(change), string(run.Off), run.Note)
-				for k := range line {
-					line[k] = harmless(line[k])
-				}
-				w.Write(line) // likewise
 			}
 		}
 	}
 	w.Flush()
 	return w.Error()
+}
+
+func csvLines(t judge.Table, r judge.Entry, column int) [][]string {
+	c, of := t.Columns[column], r.Case
+	if of == nil { // a lock
+		of = &judge.Case{Workers: c.Workers, Runs: make([]judge.CaseRun, len(t.Columns))}
+		if of.Runs[column].Note = r.Rule; r.Lock == t.Baseline {
+			of.Runs[column].Figure = c.Rate
+		}
+	}
+	run, change := of.Runs[column], judge.GateVerdict("")
+	if run.Change != nil {
+		change = run.Change.Verdict
+	}
+	line := []string{t.Machine, r.Lock, t.Workload, strconv.Itoa(of.Workers), c.Metric, c.Unit, c.Better, c.Run}
+	lines := [][]string{slices.Concat(line, csvFigure(run.Figure), []string{t.Baseline}, csvRatio(r.Ratios[column], c.Level),
+		[]string{string(of.Verdict), string(change), string(run.Off), run.Note})}
+	for _, d := range detailsOf(t) {
+		if f := d.of(r); f != nil && column == t.Detail {
+			more := make([]string, len(csvColumns))
+			copy(more, slices.Concat(line[:4], []string{d.head, d.unit, "", ""}, csvFigure(f)))
+			lines = append(lines, more)
+		}
+	}
+	return lines
 }
 
 func csvFigure(f *judge.Figure) []string {
@@ -285,7 +294,11 @@ func csvRatio(r *judge.Ratio, level float64) []string {
 	if r == nil {
 		return make([]string, 7)
 	}
-	return []string{exact(r.Median), exact(r.Lo), exact(r.Hi), strconv.Itoa(r.N), exact(level), exact(*r.P), string(r.Reading)}
+	p := ""
+	if r.P != nil {
+		p = exact(*r.P)
+	}
+	return []string{exact(r.Median), exact(r.Lo), exact(r.Hi), strconv.Itoa(r.N), exact(level), p, string(r.Reading)}
 }
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

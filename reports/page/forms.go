@@ -29,13 +29,6 @@ type Document struct {
 // Report returns the report of run.
 func Report(run *result.Run) *Document { return &Document{form: "report", data: compose(run)} }
 
-// Tables returns the tables of run, which compare all locks with the baseline, for a terminal.
-func Tables(run *result.Run) *Document {
-	doc := new(document)
-	doc.conclude(chart.Sanitize(run))
-	return &Document{form: "tables", data: doc.Tables}
-}
-
 //go:embed *.html.tmpl
 var pageTexts embed.FS
 

@@ -150,7 +150,7 @@ func plainText(fs []fragment) string {
 }
 
 // noDecision replaces the headline of a run without closed-loop results.
-const noDecision = "This run has no results to compare."
+const noDecision = "This run has no closed loop to recommend a lock by."
 
 // An answerRow is a [judge.Decision] in words: a row of the first table of a report.
 type answerRow struct {

@@ -248,16 +248,17 @@ func TestAgree(t *testing.T) {
 		{"alike", alike, true, "sync-mutex: 10"},
 		{"one differs", nine, true, "sync-mutex: 9, b: 1"},
 		{"two differ", split, false, "sync-mutex: 8, b: 2 FAILED"},
+		{"large differences without significance", []*result.Run{made(1, 3, 2e6, 1e6)}, false, "FAILED: less than 90 % of these"},
 		{"one run", alike[:1], true, "headline 1 of 1 "},
 		{"a row is missing", append([]*result.Run{synthetic.Run(1, 12, 2, []int{1, 2}, synthetic.Model{
 			Lock: synthetic.Local("sync-mutex", harness.Blocking, harness.Correct), Rate: func(int) float64 { return 1e6 }})}, alike[1:]...), false, "1 of 10"},
 	} {
 		var out strings.Builder
-		if agree, err := WriteAgreement(&out, c.runs, 0.9); err != nil || agree != c.want || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), c.says) {
+		if agree, err := WriteAgreement(&out, c.runs, 0.9, 0.9); err != nil || agree != c.want || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), c.says) {
 			t.Errorf("%s: %v, error %v, want %v and %q in\n%s", c.name, agree, err, c.want, c.says, out.String())
 		}
 	}
-	if _, err := WriteAgreement(new(strings.Builder), []*result.Run{{}}, 0.9); !errors.Is(err, harness.ErrUsage) {
+	if _, err := WriteAgreement(new(strings.Builder), []*result.Run{{}}, 0.9, 0.9); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("an empty run: %v, want a usage error", err)
 	}
 }

@@ -152,7 +152,7 @@ func (q quality) headline(ds []judge.Decision) []fragment {
 // Headline summarizes q in one line, with the most useful remedy.
 func (q quality) Headline() string {
 	var parts phrases
-	parts.add(q.Results == 0, "no results to compare")
+	parts.add(q.Results == 0, "no results to decide by")
 	parts.add(q.Results > 0, "%d of %s disturbed", q.Disturbed, numfmt.Plural(q.Results, "result"))
 	parts.add(q.Power.Large > 0, "%d of %s of 25 %% or more significant", q.Power.Significant, numfmt.Plural(q.Power.Large, "difference"))
 	parts.add(q.Taken > 0, "%s of the CPUs taken by others", numfmt.Percent(100*q.Taken))

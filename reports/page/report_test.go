@@ -123,7 +123,7 @@ func TestQuality(t *testing.T) {
 	if want := "Partial run: it ended in round 3 of 3, after 5 results."; q.Partial != want {
 		t.Errorf("got %q, want %q", q.Partial, want)
 	}
-	if want := "Run quality: no results to compare, 3 locks not measured, 1 line of the file damaged."; q.Headline() != want {
+	if want := "Run quality: no results to decide by, 3 locks not measured, 1 line of the file damaged."; q.Headline() != want {
 		t.Errorf("got %q, want %q", q.Headline(), want)
 	}
 	for _, want := range []string{"Partial run", "no Java", "cut short", "Use bare metal"} {

@@ -54,7 +54,7 @@ func viewTable(t judge.Table, use string) tableView {
 			cell := ""
 			if r.Violated == 0 && (r.Ratios[t.Detail] != nil || r.Lock == t.Baseline) && !(d.shared && t.Columns[t.Detail].Workers == 1) {
 				f := d.of(r)
-				if cell = figureText(f, d.format); f == nil {
+				if cell = figureText(f, chart.FormatUnit(d.unit)); f == nil {
 					missing = append(missing, d.reason)
 				}
 			}
@@ -70,37 +70,35 @@ func viewTable(t judge.Table, use string) tableView {
 type detail struct {
 	head   string
 	of     func(r judge.Entry) *judge.Figure
-	format func(v float64) string
+	unit   string
 	shared bool   // one worker has no such figure
 	reason string // if a figure is missing
 }
 
 func detailsOf(t judge.Table) []detail {
 	waits := fmt.Sprintf("p99 needs %d timed waits", result.Needed(0.99))
-	cost := detail{"CPU", func(r judge.Entry) *judge.Figure { return r.CPU }, numfmt.Nanos, false, "processor time was not recorded"}
+	cost := detail{"CPU", func(r judge.Entry) *judge.Figure { return r.CPU }, "ns/op", false, "processor time was not recorded"}
 	if t.Distributed {
-		cost = detail{"requests", func(r judge.Entry) *judge.Figure { return r.Requests }, numfmt.Number, false, "requests were not counted"}
+		cost = detail{"requests", func(r judge.Entry) *judge.Figure { return r.Requests }, "requests/op", false, "requests were not counted"}
 	}
 	return []detail{
-		{"waiting", func(r judge.Entry) *judge.Figure { return r.Moment }, numfmt.Nanos, false, waits},
-		{"longest", func(r judge.Entry) *judge.Figure { return r.Longest }, numfmt.Nanos, false, "the longest wait was not recorded"},
-		{"Jain", func(r judge.Entry) *judge.Figure { return r.Jain }, numfmt.Percent, true, "Jain needs more acquisitions than workers in each part of the window"},
+		{"waiting", func(r judge.Entry) *judge.Figure { return r.Moment }, "ns/op", false, waits},
+		{"longest", func(r judge.Entry) *judge.Figure { return r.Longest }, "ns/op", false, "the longest wait was not recorded"},
+		{"Jain", func(r judge.Entry) *judge.Figure { return r.Jain }, "jain-%", true, "Jain needs more acquisitions than workers in each part of the window"},
 		cost,
-		{"p99 wait", func(r judge.Entry) *judge.Figure { return r.P99 }, numfmt.Nanos, false, waits},
+		{"p99 wait", func(r judge.Entry) *judge.Figure { return r.P99 }, "ns/op", false, waits},
 	}
 }
 
 func tableTitle(t judge.Table) string {
-	where, what := "Inside a process", "throughput"
+	where, what := "Inside a process", t.Columns[max(0, t.Detail)].Metric
 	if t.Distributed {
 		where = "Distributed"
 	}
 	switch {
-	case t.Detail < 0:
-		if what = t.Columns[0].Metric; t.Machine != "" {
-			where = t.Machine + ", " + strings.ToLower(where[:1]) + where[1:]
-		}
-	case t.Columns[t.Detail].Metric == result.Handovers.Name:
+	case t.Machine != "":
+		where = t.Machine + ", " + strings.ToLower(where[:1]) + where[1:]
+	case t.Detail >= 0 && what == result.Handovers.Name:
 		what = "handovers per second"
 		if t.Columns[0].Metric != result.Handovers.Name {
 			what += " (1 worker: acquisitions)"
@@ -113,7 +111,7 @@ func ratioCell(t judge.Table, r judge.Entry, column int) string {
 	rate, ratio := t.Columns[column].Rate, r.Ratios[column]
 	switch {
 	case r.Lock == t.Baseline && rate != nil:
-		return figureText(rate, numfmt.PerSecond)
+		return figureText(rate, chart.FormatUnit(t.Columns[column].Unit))
 	case ratio == nil:
 		return ""
 	}
@@ -201,7 +199,7 @@ func modeNote(t judge.Table) string {
 	var texts []string
 	for _, r := range t.Rows {
 		for i, ms := range r.Modes {
-			if len(ms) == 2 {
+			if len(ms) == 2 && strings.HasSuffix(t.Columns[i].Unit, "/s") {
 				rate := func(m judge.Mode) string { return numfmt.Plain(numfmt.SI(m.Rate)) + "/s" }
 				texts = append(texts, fmt.Sprintf("%s with %s %s in %s and %s in %d", r.Lock, numfmt.Plural(t.Columns[i].Workers, "worker"),
 					rate(ms[0]), numfmt.Plural(ms[0].Rounds, "round"), rate(ms[1]), ms[1].Rounds))
@@ -242,8 +240,12 @@ func tableSentences(t judge.Table, use string) (out []string) {
 	if i := slices.IndexFunc(significant, func(r judge.Entry) bool { return r.Lock == use }); i >= 0 {
 		first = significant[i]
 	}
+	form := "The " + t.Columns[t.Detail].Metric + " of %s is %s that of %s%s."
+	if strings.HasSuffix(t.Columns[t.Detail].Unit, "/s") {
+		form = "%s is %s as fast as %s%s."
+	}
 	for _, r := range []judge.Entry{first, last} {
-		out = append(out, fmt.Sprintf("%s is %s as fast as %s%s.", r.Lock, chart.GainText(r.Ratios[t.Detail]), t.Baseline, with))
+		out = append(out, fmt.Sprintf(form, r.Lock, chart.GainText(r.Ratios[t.Detail]), t.Baseline, with))
 	}
 	out = slices.Compact(out)
 	if compared > 1 {

@@ -88,8 +88,9 @@ func grid(head []string, rows [][]string, width int) string {
 }
 
 // WriteAgreement writes the decisions of runs. It reports whether the share of runs that
-// agree on each decision is at least least.
-func WriteAgreement(out io.Writer, runs []*result.Run, least float64) (agree bool, err error) {
+// agree on each decision is at least least, and the share of large differences that are
+// significant at least significant.
+func WriteAgreement(out io.Writer, runs []*result.Run, least, significant float64) (agree bool, err error) {
 	rows := judge.Across(runs)
 	if len(rows) == 0 {
 		return false, fmt.Errorf("%w: the runs have no result to decide by", harness.ErrUsage)
@@ -118,9 +119,15 @@ func WriteAgreement(out io.Writer, runs []*result.Run, least float64) (agree boo
 	for _, same := range lead.Tallies() {
 		fmt.Fprintf(out, "%d of %d: %s\n", len(same), len(runs), numfmt.Plain(same[0]))
 	}
+	var all judge.Power
 	for _, run := range runs {
 		p := judge.PowerOf(judge.Tables(run, ""))
+		all.Large, all.Significant = all.Large+p.Large, all.Significant+p.Significant
 		fmt.Fprintf(out, "%s: %d of %d differences of 25 %% or more are significant\n", run.Dir, p.Significant, p.Large)
+	}
+	if float64(all.Significant) < significant*float64(all.Large) {
+		failed = true
+		fmt.Fprintf(out, "FAILED: less than %s of these differences are significant\n", numfmt.Plain(numfmt.Percent(100*significant)))
 	}
 	return !failed, nil
 }
