@@ -270,7 +270,7 @@ func (l *RWMutex) inside() uint32 {
 // drain waits for the readers inside. It returns false if done was closed before.
 func (l *RWMutex) drain(done <-chan struct{}) bool {
 	atomics.SpinHint(rwHints)
-	l.writer = newMutexWaiter()
+	l.writer = newMutexWaiter(done)
 	defer l.writer.free()
 	l.pending.Store(0)
 	for {
