@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unsafe"
@@ -92,18 +93,6 @@ func ExampleMutex_LockContext() {
 	// Output: gave up: context deadline exceeded
 }
 
-func ExampleChan_LockContext() {
-	l := mutex.NewChan()
-	l.Lock()
-
-	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
-	defer cancel()
-	if err := l.LockContext(ctx); err != nil {
-		fmt.Println("gave up:", err)
-	}
-	// Output: gave up: context deadline exceeded
-}
-
 func TestConstructorsRefuseMistakes(t *testing.T) {
 	for name, worker := range map[string]func(workers int, o mutex.Options, i int){
 		"MCSPark":  func(n int, o mutex.Options, i int) { mutex.NewMCSPark(n, o).Worker(i) },
@@ -136,4 +125,28 @@ func TestWaitersRefuseMistakes(t *testing.T) {
 		l.Lock()
 		l.RLock()
 	})
+}
+
+// TestMutexFairness: a goroutine that sleeps with the lock and takes it back at once cannot keep
+// it from another one, in number of acquisitions.
+func TestMutexFairness(t *testing.T) {
+	const pause, wanted, most = 100 * time.Microsecond, 10, 1000
+	var mu mutex.Mutex
+	var got atomic.Int32
+	go func() {
+		for range wanted {
+			time.Sleep(pause)
+			mu.Lock()
+			got.Add(1)
+			mu.Unlock()
+		}
+	}()
+	for n := 0; got.Load() < wanted; n++ {
+		if n == most {
+			t.Fatalf("%d acquisitions of one goroutine, %d of the other, want %d", n, got.Load(), wanted)
+		}
+		mu.Lock()
+		time.Sleep(pause)
+		mu.Unlock()
+	}
 }

@@ -2,6 +2,7 @@ package mutex
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"locklab/atomics"
@@ -24,9 +25,14 @@ import (
 // programs use the processors, sync.Mutex hardly hands over, and may be a third faster. If
 // goroutines are locked to threads, a handover is a switch of threads: then handovers are rare.
 //
-// A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a channel, which costs
-// a little more than the semaphore of the runtime. A waiter polls even on one processor, or if
-// other goroutines are ready, since only the runtime can check that cheaply.
+// A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a sync.RWMutex, which
+// costs a little more than the semaphore of the runtime. A waiter polls even on one processor,
+// or if other goroutines are ready, since only the runtime can check that cheaply.
+//
+// In a bubble of testing/synctest a goroutine in Lock is not durably blocked, as in a
+// sync.Mutex. In LockContext it is, if the context belongs to the bubble, so that timeouts
+// pass. While a goroutine of a bubble waits in LockContext, only goroutines of that bubble may
+// release the lock: otherwise the Go runtime ends the process.
 //
 // # Memory ordering
 //
@@ -75,6 +81,7 @@ const mutexHints = 30
 type mutexWaiter struct {
 	next, prev *mutexWaiter // nil outside the list
 	parker     *atomics.Parker
+	pool       *sync.Pool    // nil if it is not pooled
 	since      time.Duration // when the handover to it began; Mutex alone
 	late       time.Duration // when it demands a handover, or 0 before the first wake-up in vain; Mutex alone
 	granted    bool          // was let in; RWMutex alone
@@ -127,7 +134,7 @@ func (m *Mutex) lockSlow(done <-chan struct{}) bool {
 	if m.TryLock() {
 		return true
 	}
-	w := newMutexWaiter()
+	w := newMutexWaiter(done)
 	defer w.free()
 	w.late = 0
 	if !m.join(w) {
@@ -191,7 +198,7 @@ func (w *mutexWaiter) demand() uint32 {
 	if w.late == 0 {
 		w.late = now + mutexPatience
 	}
-	if now < w.late {
+	if 0 <= now && now < w.late { // below 0 the clock of a bubble of testing/synctest, which stands still
 		return 0
 	}
 	return mutexHandover

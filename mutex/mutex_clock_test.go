@@ -5,6 +5,8 @@ package mutex
 import (
 	"testing"
 	"time"
+
+	"locklab/atomics"
 )
 
 // TestMutexHandoverTimes checks the time between two handovers, also when the clock wraps.
@@ -40,6 +42,25 @@ func TestMutexPutsOff(t *testing.T) {
 		if want > 0 && (m.due(1000, now) || m.due(1000, m.since+mutexShortest-1)) || !m.due(1000, m.since+mutexShortest) {
 			t.Errorf("a handover that was put off by %d units is due at another time", want)
 		}
+	}
+}
+
+// TestMutexTimesHandover: the waiter that gets the lock by a handover puts the next one off by
+// the time that it took.
+func TestMutexTimesHandover(t *testing.T) {
+	var m Mutex
+	m.Lock()
+	w := &mutexWaiter{parker: atomics.NewParker()}
+	m.join(w)
+	begin := mutexNow()
+	m.release(true)
+	if w.since < begin || w.since > mutexNow() {
+		t.Errorf("the handover began at %v, want between %v and %v", w.since, begin, mutexNow())
+	}
+	w.since -= time.Hour
+	before := uint16(mutexNow() / mutexClock)
+	if !m.retry(w) || m.since-before-mutexMostPutOff > uint16(mutexNow()/mutexClock)-before {
+		t.Errorf("after a slow handover the time to the next counts from %d units later, want %d", m.since-before, mutexMostPutOff)
 	}
 }
 

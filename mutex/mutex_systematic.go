@@ -23,7 +23,7 @@ func mutexNow() time.Duration { return 0 }
 var mutexPatience time.Duration = 1
 
 // newMutexWaiter pools none: schedules must not depend on each other.
-func newMutexWaiter() *mutexWaiter { return &mutexWaiter{parker: atomics.NewParker()} }
+func newMutexWaiter(<-chan struct{}) *mutexWaiter { return &mutexWaiter{parker: atomics.NewParker()} }
 
 func (m *Mutex) putOff(time.Duration) {}
 

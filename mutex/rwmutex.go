@@ -21,7 +21,7 @@ import (
 // for each processor, up to 64, and readers count themselves there. Then reading gets faster
 // with every processor, but a writer reads all slots. The slots stay. Without slots, a reader
 // that meets a writer sleeps at once; with slots, writers are rare, and it polls before. If most
-// acquisitions write, [Mutex] is faster.
+// acquisitions write, [Mutex] is faster. Bubbles of testing/synctest: see [Mutex].
 //
 // Only the sum of the slots counts, so a reader may leave on another slot than it entered on,
 // and needs no handle.
@@ -62,11 +62,11 @@ import (
 // kernel/locking/percpu-rwsem.c.
 type RWMutex struct {
 	writers    Mutex          // guards the writer bit and the making of slots
-	state      atomics.Uint64 // the parts below
+	state      rwState        // the parts below
 	places     atomics.Uint32 // readers counted inside that have yet to run, and may lose their place
 	spread     atomics.Uint32 // 1 if readers use slots: a load of the state would delay the addition
 	pending    atomics.Uint32 // if above 0, readers that must leave before the writer wakes
-	collisions atomics.Uint32 // rwCollision for each collision on the first slot, less 1 for each writer
+	collisions rwCount        // rwCollision for each collision on the first slot, less 1 for each writer
 	waiters    mutexRing      // readers; guarded by rwQueue
 	writer     *mutexWaiter   // the writer that waits for readers
 	slots      []rwSlot       // set before spread
@@ -85,7 +85,7 @@ const rwHints = 5
 
 // An rwSlot counts readers. It may be below 0, modulo 1<<32: only the sum counts.
 type rwSlot struct {
-	atomics.Uint32
+	rwCount
 	_ [atomics.CacheLine - 4]byte
 }
 
@@ -224,7 +224,7 @@ func (l *RWMutex) calm() uint64 {
 	return l.state.Load() % rwWaiting
 }
 
-func (l *RWMutex) slot() *atomics.Uint32 { return &l.slots[atomics.Lane(len(l.slots))].Uint32 }
+func (l *RWMutex) slot() *rwCount { return &l.slots[atomics.Lane(len(l.slots))].rwCount }
 
 // collide counts a collision on the first slot. After many it makes slots, or leaves that to
 // the writer.
@@ -270,7 +270,7 @@ func (l *RWMutex) inside() uint32 {
 // drain waits for the readers inside. It returns false if done was closed before.
 func (l *RWMutex) drain(done <-chan struct{}) bool {
 	atomics.SpinHint(rwHints)
-	l.writer = newMutexWaiter()
+	l.writer = newMutexWaiter(done)
 	defer l.writer.free()
 	l.pending.Store(0)
 	for {

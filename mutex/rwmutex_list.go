@@ -13,7 +13,7 @@ func (l *RWMutex) rLockSlow(done <-chan struct{}) bool {
 			return true
 		}
 	}
-	w := newMutexWaiter()
+	w := newMutexWaiter(done)
 	defer w.free()
 	for w.wakes = 0; l.join(w); w.wakes++ {
 		woken := w.parker.ParkUntil(done)

@@ -81,102 +81,67 @@ func TestRWMutexContexts(t *testing.T) {
 	}
 }
 
-// rwModel is the state that an RWMutex guards, and the expectations of its users.
-type rwModel struct {
-	l       mutex.RWMutex
-	count   int // guarded by l
-	writers atomic.Int32
-	readers atomic.Int32
-	wrote   atomic.Int64
+// rwWays are the ways to take a lock, for a reader and for a writer. They report whether they did.
+var rwWays = map[bool][]func(*mutex.RWMutex, context.Context) bool{
+	true: {
+		func(l *mutex.RWMutex, _ context.Context) bool { return l.TryRLock() },
+		func(l *mutex.RWMutex, ctx context.Context) bool { return l.RLockContext(ctx) == nil },
+		func(l *mutex.RWMutex, _ context.Context) bool { l.RLocker().Lock(); return true },
+		func(l *mutex.RWMutex, _ context.Context) bool { l.RLock(); return true },
+	},
+	false: {
+		func(l *mutex.RWMutex, _ context.Context) bool { return l.TryLock() },
+		func(l *mutex.RWMutex, ctx context.Context) bool { return l.LockContext(ctx) == nil },
+		func(l *mutex.RWMutex, _ context.Context) bool { l.Lock(); return true },
+	},
 }
 
-func (m *rwModel) write() error {
-	defer m.l.Unlock()
-	if w, r := m.writers.Add(1), m.readers.Load(); w != 1 || r != 0 {
-		return fmt.Errorf("a writer beside %d writers and %d readers", w-1, r)
-	}
-	before := m.count
-	if rand.IntN(4) == 0 {
-		runtime.Gosched()
-	}
-	m.count = before + 1
-	m.wrote.Add(1)
-	m.writers.Add(-1)
-	return nil
-}
-
-// read releases the lock in another goroutine now and then.
-func (m *rwModel) read() error {
-	m.readers.Add(1)
-	before := m.count
-	if rand.IntN(4) == 0 {
-		runtime.Gosched()
-	}
-	after, w := m.count, m.writers.Load()
-	m.readers.Add(-1)
-	if rand.IntN(8) == 0 {
-		go m.l.RUnlock()
-	} else {
-		m.l.RUnlock()
-	}
-	if after != before || w != 0 {
-		return fmt.Errorf("a reader beside %d writers read %d and then %d", w, before, after)
-	}
-	return nil
-}
-
-// use takes the lock in one of the ways, drawn with a share of readers in percent.
-func (m *rwModel) use(reads int) error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(200))*time.Microsecond)
-	defer cancel()
-	read, took, way := rand.IntN(100) < reads, true, rand.IntN(5)
-	switch {
-	case read && way == 0:
-		took = m.l.TryRLock()
-	case read && way == 1:
-		took = m.l.RLockContext(ctx) == nil
-	case read && way == 2:
-		m.l.RLocker().Lock()
-	case read:
-		m.l.RLock()
-	case way == 0:
-		took = m.l.TryLock()
-	case way == 1:
-		took = m.l.LockContext(ctx) == nil
-	default:
-		m.l.Lock()
-	}
-	switch {
-	case !took:
-		return nil
-	case read:
-		return m.read()
-	}
-	return m.write()
-}
-
-// TestRWMutexMixed: workers take one lock in all ways, and no update is lost.
+// TestRWMutexMixed: workers take one lock in all ways. No write comes to a reader, none is lost.
 func TestRWMutexMixed(t *testing.T) {
 	const workers, times = 16, 300
 	for _, reads := range []int{10, 50, 90, 99} {
-		var m rwModel
+		var l mutex.RWMutex
+		var wrote atomic.Int64
+		count := 0 // guarded by l
+		use := func() {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(rand.IntN(200))*time.Microsecond)
+			defer cancel()
+			read := rand.IntN(100) < reads
+			if way := rand.IntN(len(rwWays[read])); !rwWays[read][way](&l, ctx) {
+				return
+			}
+			before := count
+			if rand.IntN(4) == 0 {
+				runtime.Gosched()
+			}
+			if count != before {
+				t.Errorf("%d %% reads: a holder, read=%t, found %d and then %d", reads, read, before, count)
+			}
+			switch {
+			case !read:
+				count = before + 1
+				wrote.Add(1)
+				l.Unlock()
+			case rand.IntN(8) == 0:
+				go l.RUnlock()
+			default:
+				l.RUnlock()
+			}
+		}
 		var wg sync.WaitGroup
 		for range workers {
 			wg.Go(func() {
 				for range times {
-					if err := m.use(reads); err != nil {
-						t.Error(err)
-						return
-					}
+					use()
 				}
 			})
 		}
 		wg.Wait()
-		m.l.Lock() // some RUnlocks are on their way
-		if int64(m.count) != m.wrote.Load() {
-			t.Errorf("%d %% reads: %d writes counted %d", reads, m.wrote.Load(), m.count)
+		l.Lock() // some RUnlocks are on their way
+		if int64(count) != wrote.Load() {
+			t.Errorf("%d %% reads: %d writes counted %d", reads, wrote.Load(), count)
 		}
-		m.l.Unlock()
+		l.Unlock()
 	}
 }
 
