@@ -219,10 +219,10 @@ const (
 	laterMost  = time.Second // the pause grows up to this
 )
 
-// later calls f in the background until it succeeds, until is past or c closes. Beyond maxLater,
-// f is dropped.
-func (c *Client) later(name string, until time.Time, f func(context.Context) (held bool, err error)) {
-	d, all := c.owe(name)
+// later calls f, which failed with err, in the background until it succeeds, until is past or c
+// closes. Beyond maxLater, f is dropped.
+func (c *Client) later(name string, until time.Time, err error, f func(context.Context) (held bool, err error)) {
+	d, all := c.owe(name, err)
 	if c.closedErr() == nil && all > maxLater || !c.task(func() {
 		pause := laterPause
 		for now := c.clock.Now(); now.Before(until) && c.pause(c.open, pause/2+rand.N(pause)); now = c.clock.Now() {
@@ -330,7 +330,7 @@ func (a *attempts) giveUp(ctx context.Context, err error) (*Lease, error) {
 func (b *base) insist(ctx context.Context, keeps time.Duration, f func(context.Context) (held bool, err error)) (held bool, err error) {
 	held, err = f(ctx)
 	if err != nil {
-		b.c.later(b.name, b.c.clock.Now().Add(keeps), f)
+		b.c.later(b.name, b.c.clock.Now().Add(keeps), err, f)
 	}
 	return held, err
 }
