@@ -186,3 +186,15 @@ type Contender struct {
 	Since time.Time // when it got the lock or began to wait, by the server's clock; zero if unknown
 	Token uint64    // of its lease or of its place in the queue; 0 without one
 }
+
+// ListAll returns the contenders of all parts of a lock, one part after another.
+func ListAll[P any](ctx context.Context, parts []P, list func(P, context.Context) ([]Contender, error)) (all []Contender, err error) {
+	for _, part := range parts {
+		some, err := list(part, ctx)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+	}
+	return all, nil
+}

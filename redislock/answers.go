@@ -7,11 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 
+	"locklab/internal/wire"
 	"locklab/lock"
 )
 
@@ -41,23 +43,11 @@ const (
 	otherName   = "the name is in use, by a lock of another kind or something else"
 )
 
-// refusals are the errors of Redis and Valkey, for every request of this package.
+// refusals are the errors of Redis and Valkey, for every request of this package, in addition to
+// [wire.TemporaryErrors]. EXECABORT, BUSYKEY, BUSYGROUP, NOGROUP, NOQUORUM, NOTBUSY, UNKILLABLE
+// and INVALIDOBJ are absent, because no request gets them, and a plain ERR, because it is unlisted.
 var refusals = []refusal{
-	{"LOADING", retry, ""},               // it reads its data from disk
-	{"BUSY ", retry, ""},                 // it runs another script
-	{"MASTERDOWN", retry, ""},            // a replica that has lost its primary
-	{"NOREPLICAS", retry, ""},            // too few replicas follow
-	{"CLUSTERDOWN", retry, ""},           // no node serves the slot
-	{"TRYAGAIN", retry, ""},              // the slot is moving, and some of the keys have moved
-	{"NOSCRIPT", retry, ""},              // another server answers, or its scripts were flushed
-	{"MISCONF", retry, ""},               // it cannot write to its disk
 	{"OOM", retry, memory},               // until keys expire
-	{"IOERR", retry, ""},                 // cannot reach another server
-	{"UNBLOCKED", retry, ""},             // it became a replica during a blocking pop
-	{"max number of clients", retry, ""}, // too many connections
-	{"NOMASTERLINK", retry, ""},          // a replica that does not replicate yet
-	{"NOGOODSLAVE", retry, ""},           // Sentinel finds no replica to promote
-	{"INPROG", retry, ""},                // Sentinel promotes one
 	{"READONLY", elsewhere, primary},     // a replica
 	{"MOVED", redirect, ""},              // another node has the slot
 	{"ASK ", redirect, ""},               // another node has the keys of a slot that moves
@@ -77,6 +67,9 @@ func refusalOf(err error) refusal {
 		if redis.HasErrorPrefix(err, a.prefix) || a.advice == rights && forbidden(err) {
 			return a
 		}
+	}
+	if slices.ContainsFunc(wire.TemporaryErrors, func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) }) {
+		return refusal{verdict: retry}
 	}
 	return refusal{}
 }
@@ -219,10 +212,10 @@ const (
 	laterMost  = time.Second // the pause grows up to this
 )
 
-// later calls f in the background until it succeeds, until is past or c closes. Beyond maxLater,
-// f is dropped.
-func (c *Client) later(name string, until time.Time, f func(context.Context) (held bool, err error)) {
-	d, all := c.owe(name)
+// later calls f, which failed with err, in the background until it succeeds, until is past or c
+// closes. Beyond maxLater, f is dropped.
+func (c *Client) later(name string, until time.Time, err error, f func(context.Context) (held bool, err error)) {
+	d, all := c.owe(name, err)
 	if c.closedErr() == nil && all > maxLater || !c.task(func() {
 		pause := laterPause
 		for now := c.clock.Now(); now.Before(until) && c.pause(c.open, pause/2+rand.N(pause)); now = c.clock.Now() {
@@ -330,7 +323,7 @@ func (a *attempts) giveUp(ctx context.Context, err error) (*Lease, error) {
 func (b *base) insist(ctx context.Context, keeps time.Duration, f func(context.Context) (held bool, err error)) (held bool, err error) {
 	held, err = f(ctx)
 	if err != nil {
-		b.c.later(b.name, b.c.clock.Now().Add(keeps), f)
+		b.c.later(b.name, b.c.clock.Now().Add(keeps), err, f)
 	}
 	return held, err
 }

@@ -101,7 +101,7 @@ func (c *Client) revokeAll() bool {
 		if j := l.whole.Load(); j != nil && j.all.c == c && j.lasts() {
 			l = j.all
 		}
-		d, _ := c.owe(l.name)
+		d, _ := c.owe(l.name, errUndoing)
 		cause := fmt.Errorf("%w: %w", ErrLost, ErrClosed)
 		if !c.task(func() {
 			err := l.revoke(cause)
@@ -168,14 +168,15 @@ func (c *Client) idle(ctx context.Context) bool {
 
 type debt struct {
 	name string
-	err  error // of the latest try; guarded by c.mu
+	err  error // of the latest try with a reason; guarded by c.mu
 }
 
 // owe records a debt, and returns it and how many there are now.
-func (c *Client) owe(name string) (d *debt, all int) {
+func (c *Client) owe(name string, err error) (d *debt, all int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d = &debt{name: name, err: errUndoing}
+	d = &debt{name, errUndoing}
+	d.note(err)
 	c.owed[d] = true
 	return d, len(c.owed)
 }
@@ -183,8 +184,15 @@ func (c *Client) owe(name string) (d *debt, all int) {
 func (c *Client) pay(d *debt, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if d.err = err; err == nil {
+	if d.note(err); err == nil {
 		delete(c.owed, d)
+	}
+}
+
+// note keeps the earlier reason if err is only from the end of the client or of a try's time.
+func (d *debt) note(err error) {
+	if !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, ErrClosed) {
+		d.err = err
 	}
 }
 

@@ -129,7 +129,7 @@ func TestShutdownDuringGrant(t *testing.T) {
 
 func TestShutdownUnanswered(t *testing.T) {
 	t.Parallel()
-	for _, wait := range []time.Duration{0, 200 * time.Millisecond} {
+	for _, wait := range []time.Duration{0, 200 * time.Millisecond, unlockWait + 500*time.Millisecond} {
 		r := startAll(t, deployments[0])[0]
 		c, held := r.client(t), make(map[string]*redislock.Lease)
 		for kind, make := range kinds {
@@ -147,6 +147,9 @@ func TestShutdownUnanswered(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), wait)
 		defer cancel()
 		err := c.Shutdown(ctx)
+		if text := fmt.Sprint(err); strings.Contains(text, context.Canceled.Error()) || wait > 0 && !strings.Contains(text, "connection refused") {
+			t.Errorf("Shutdown = %v, want why each was not given back", err)
+		}
 		for name, l := range held {
 			if err == nil || !strings.Contains(err.Error(), name+" was not given back") {
 				t.Errorf("Shutdown = %v, want one that names %s", err, name)

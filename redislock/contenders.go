@@ -68,18 +68,11 @@ func (m *Multi) Waiters(ctx context.Context) ([]Contender, error) {
 	return m.contenders(ctx, (*queue).Waiters)
 }
 
-func (m *Multi) contenders(ctx context.Context, list func(*queue, context.Context) ([]Contender, error)) (all []Contender, err error) {
+func (m *Multi) contenders(ctx context.Context, list func(*queue, context.Context) ([]Contender, error)) ([]Contender, error) {
 	if m.base.err != nil {
 		return nil, m.base.err
 	}
-	for _, part := range m.queue {
-		some, err := list(part, ctx)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	return all, nil
+	return lock.ListAll(ctx, m.queue, list)
 }
 
 // Holders returns the one owner, if any, by one request. Its time and waiters are unknown.

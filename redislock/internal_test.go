@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"slices"
 	"strings"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
+
+	"locklab/internal/wire"
 )
 
 // TestReckoning: a lease or grant counts from before its request, less drift and margin.
@@ -84,9 +87,33 @@ type reply string
 func (r reply) Error() string { return string(r) }
 func (reply) RedisError()     {}
 
-// TestAnswers: the table decides whether a Lock gives up, whether a renewal loses the lease, and
+// verdicts repeats the tables, so that a changed row fails.
+var verdicts = map[verdict][]string{
+	unlisted: {"another", "EXECABORT", "BUSYKEY"},
+	foreign:  {"WRONGTYPE"},
+	retry: {"LOADING", "BUSY ", "MASTERDOWN", "NOREPLICAS", "CLUSTERDOWN", "TRYAGAIN", "NOSCRIPT", "MISCONF", "OOM", "IOERR",
+		"UNBLOCKED", "max number of clients", "NOMASTERLINK", "NOGOODSLAVE", "INPROG"},
+	elsewhere: {"READONLY"},
+	redirect:  {"MOVED", "ASK ", "REDIRECT"},
+	password:  {"WRONGPASS", "NOAUTH", "AUTH "},
+	final:     {"NOPERM", "DENIED", "NOPROTO", "CROSSSLOT"},
+}
+
+var advices = map[string]string{"OOM": memory, "READONLY": primary, "WRONGTYPE": otherName, "NOPERM": rights,
+	"WRONGPASS": credentials, "NOAUTH": credentials, "AUTH ": credentials}
+
+// TestAnswers: the tables decide whether a Lock gives up, whether a renewal loses the lease, and
 // what an error advises.
 func TestAnswers(t *testing.T) {
+	prefixes := slices.Clone(wire.TemporaryErrors)
+	for _, r := range refusals {
+		prefixes = append(prefixes, r.prefix)
+	}
+	for _, prefix := range prefixes {
+		if !slices.Contains(slices.Concat(slices.Collect(maps.Values(verdicts))...), prefix) {
+			t.Errorf("no verdict on %q is tested", prefix)
+		}
+	}
 	for single, rdb := range map[bool]redis.UniversalClient{true: redis.NewClient(&redis.Options{}), false: redis.NewClusterClient(&redis.ClusterOptions{})} {
 		defer rdb.Close()
 		c := NewClient(rdb, ClientOptions{})
@@ -94,21 +121,21 @@ func TestAnswers(t *testing.T) {
 		for _, admitted := range []bool{false, true} {
 			c.admitted.Store(admitted)
 			giveUp := map[verdict]bool{unlisted: true, foreign: true, redirect: single, final: true, password: !admitted}
-			for _, r := range append(refusals, refusal{"ERR another", unlisted, ""}) {
-				err := fmt.Errorf("a request: %w", reply(r.prefix+" for a reason"))
-				if got := judge(err); got != r.verdict {
-					t.Errorf("%v: verdict %d, want %d", err, got, r.verdict)
-				}
-				lost := giveUp[r.verdict] && r.verdict != unlisted && r.verdict != foreign
-				if c.final(err) != giveUp[r.verdict] || c.settled(err) != lost {
-					t.Errorf("%v: a Lock gives up: %t, a lease is lost: %t; want %t and %t", err, c.final(err), c.settled(err), giveUp[r.verdict], lost)
-				}
-				want := err.Error()
-				if r.advice != "" {
-					want += " (" + r.advice + ")"
-				}
-				if got := explain(err).Error(); got != want {
-					t.Errorf("%q, want %q", got, want)
+			for verdict, prefixes := range verdicts {
+				lost := giveUp[verdict] && verdict != unlisted && verdict != foreign
+				for _, prefix := range prefixes {
+					err := fmt.Errorf("a request: %w", reply(prefix+" for a reason"))
+					if judge(err) != verdict || c.final(err) != giveUp[verdict] || c.settled(err) != lost {
+						t.Errorf("%v: verdict %d, a Lock gives up: %t, a lease is lost: %t; want %d, %t and %t",
+							err, judge(err), c.final(err), c.settled(err), verdict, giveUp[verdict], lost)
+					}
+					want := err.Error()
+					if advice := advices[prefix]; advice != "" {
+						want += " (" + advice + ")"
+					}
+					if got := explain(err).Error(); got != want {
+						t.Errorf("%q, want %q", got, want)
+					}
 				}
 			}
 		}

@@ -268,7 +268,7 @@ func (l *Lease) yield(ctx context.Context) (held bool, err error) {
 		return false, nil
 	}
 	if err != nil && l.again != nil { // the others need not wait for the end of the lease
-		l.c.later(l.name, began.Add(l.span), l.again)
+		l.c.later(l.name, began.Add(l.span), err, l.again)
 	}
 	return held, err
 }

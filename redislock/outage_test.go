@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -96,6 +98,8 @@ var outages = []outage{
 		func(ctx context.Context, _ running, admin *redis.Client) error { return admin.ScriptKill(ctx).Err() }, soon, nil},
 	{"it is a replica", startDurable, replicaOf("yes"), promoteReplica, soon, nil},
 	{"it is a replica without a primary", startDurable, replicaOf("no"), promoteReplica, soon, nil},
+	{"too few replicas follow", startDurable, configure("min-replicas-to-write", "1"), configure("min-replicas-to-write", "0"), soon, nil},
+	{"it cannot write to its disk", startDurable, failSave, configure("stop-writes-on-bgsave-error", "no"), soon, nil},
 	{"a new password is refused", startRotated,
 		func(ctx context.Context, _ running, admin *redis.Client) error {
 			return errors.Join(admin.Do(ctx, "ACL", "SETUSER", aclUserName, "resetpass", ">new").Err(), admin.ClientKillByFilter(ctx, "USER", aclUserName).Err())
@@ -120,6 +124,23 @@ func restartWithData(ctx context.Context, r running, admin *redis.Client) error 
 		err = r.Kill(0)
 	}
 	go r.Restart(ctx, 0)
+	return err
+}
+
+func configure(name, value string) func(context.Context, running, *redis.Client) error {
+	return func(ctx context.Context, _ running, admin *redis.Client) error {
+		return admin.ConfigSet(ctx, name, value).Err()
+	}
+}
+
+// failSave lets a snapshot fail, after which the server refuses writes.
+func failSave(ctx context.Context, _ running, admin *redis.Client) error {
+	dir, name := admin.ConfigGet(ctx, "dir").Val()["dir"], admin.ConfigGet(ctx, "dbfilename").Val()["dbfilename"]
+	err := errors.Join(os.RemoveAll(filepath.Join(dir, name)), os.Mkdir(filepath.Join(dir, name), 0o700), admin.ConfigSet(ctx, "save", "3600 1").Err(), admin.BgSave(ctx).Err())
+	for err == nil && !redis.HasErrorPrefix(admin.Set(ctx, "filler", "", 0).Err(), "MISCONF") {
+		time.Sleep(time.Millisecond)
+		err = ctx.Err()
+	}
 	return err
 }
 

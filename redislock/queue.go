@@ -346,7 +346,7 @@ func (m *queue) free(ctx context.Context, w *queued, owned bool, err error) (int
 }
 
 func (m *queue) withdrawSoon(w *queued) {
-	m.c.later(m.name, m.c.clock.Now().Add(placeStays), func(ctx context.Context) (bool, error) { return m.release(ctx, w, false) })
+	m.c.later(m.name, m.c.clock.Now().Add(placeStays), errUndoing, func(ctx context.Context) (bool, error) { return m.release(ctx, w, false) })
 }
 
 // placeStays is how long the server keeps a queue without requests.

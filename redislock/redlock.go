@@ -308,7 +308,7 @@ const maxUndoPause = 500 * time.Millisecond
 
 // undo reverts an attempt that was sent then, by its own requests, until the lease is over.
 func (k *keyLock) undo(ctx context.Context, nonce string, sent time.Time) {
-	d, _ := k.c.owe(k.name)
+	d, _ := k.c.owe(k.name, errUndoing)
 	for pause := retryPause; k.c.pause(k.c.open, pause); pause = min(2*pause, maxUndoPause) {
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), unlockWait)
 		_, err := k.free(short, nonce)

@@ -110,7 +110,7 @@
 //
 // [WithTrace] reports the steps of a Lock and the fate of its lease, and [ClientOptions].Trace
 // those of all locks of a client, for metrics and logs. [Client.Stats] counts the requests.
-// Every kind of lock except a [Multi] has the methods Holders and Waiters, see [Mutex.Holders].
+// Every kind of lock has the methods Holders and Waiters, see [Mutex.Holders].
 // They list holders and waiters by [ClientOptions].Name, with the time of their start.
 //
 // # State in ZooKeeper

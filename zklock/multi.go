@@ -59,7 +59,7 @@ func (m *Multi) Paths() []string {
 	return paths
 }
 
-// ErrNoPath is ErrUsage, returned by methods of a Multi without paths.
+// ErrNoPath is ErrUsage, returned by Lock and TryLock of a Multi without paths.
 var ErrNoPath = fmt.Errorf("%w: no path to lock", ErrUsage)
 
 // Lock takes the mutexes one after another, see [Mutex.Lock], and holds them while it waits for
@@ -74,6 +74,17 @@ func (m *Multi) Lock(ctx context.Context) (*Lease, error) { return m.lock(ctx, f
 // TryLock takes the mutexes if all are free without waiters; else the error wraps
 // ErrNotAcquired.
 func (m *Multi) TryLock(ctx context.Context) (*Lease, error) { return m.lock(ctx, true) }
+
+// Holders returns the holders at any of the paths, in their order, see [Mutex.Holders].
+func (m *Multi) Holders(ctx context.Context) ([]Contender, error) {
+	return lock.ListAll(ctx, m.mutexes, (*Mutex).Holders)
+}
+
+// Waiters returns the waiters at any of the paths, in their order, see [Mutex.Waiters]. A Multi
+// waits at one path at a time.
+func (m *Multi) Waiters(ctx context.Context) ([]Contender, error) {
+	return lock.ListAll(ctx, m.mutexes, (*Mutex).Waiters)
+}
 
 func (m *Multi) lock(ctx context.Context, try bool) (*Lease, error) {
 	if len(m.mutexes) == 0 {

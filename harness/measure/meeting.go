@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/internal/wire"
 	wireredis "locklab/internal/wire/redis"
 )
 
@@ -134,7 +136,7 @@ func (b *meeting) beat(ctx context.Context, join bool) ([][]byte, error) {
 func (b *meeting) exchange(ctx context.Context, run, place string, value []byte) ([][]byte, error) {
 	key := b.key("run", run, place)
 	var all *redis.MapStringStringCmd
-	_, err := b.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
+	cmds, err := b.client.TxPipelined(ctx, func(p redis.Pipeliner) error {
 		if value != nil {
 			p.HSetNX(ctx, key, strconv.Itoa(b.rank), value)
 			p.PExpire(ctx, key, postedExpiry)
@@ -142,8 +144,8 @@ func (b *meeting) exchange(ctx context.Context, run, place string, value []byte)
 		all = p.HGetAll(ctx, key)
 		return nil
 	})
-	if err != nil {
-		return nil, refusal(err)
+	if err != nil { // EXECABORT hides the reason, which the first command has
+		return nil, refusal(cmp.Or(cmds[0].Err(), err))
 	}
 	posts := make([][]byte, b.ranks)
 	for r := range posts {
@@ -174,14 +176,10 @@ func (b *meeting) leave(ctx context.Context) error {
 }
 
 func refusal(err error) error {
-	reply, ok := errors.AsType[redis.Error](err)
-	if !ok || errors.Is(err, redis.Nil) {
+	_, answered := errors.AsType[redis.Error](err)
+	temporary := func(prefix string) bool { return redis.HasErrorPrefix(err, prefix) }
+	if !answered || errors.Is(err, redis.Nil) || temporary("READONLY") || slices.ContainsFunc(wire.TemporaryErrors, temporary) {
 		return err
-	}
-	for _, passing := range []string{"LOADING", "BUSY", "MASTERDOWN", "READONLY", "TRYAGAIN", "NOREPLICAS", "CLUSTERDOWN"} {
-		if strings.HasPrefix(reply.Error(), passing) {
-			return err
-		}
 	}
 	return fmt.Errorf("%w: %w", errRefused, err)
 }

@@ -1,6 +1,7 @@
 // Package wire decodes what is sent to and from Redis (RESP) and ZooKeeper (frames of jute
 // records), for the lab's instruments and for sessions with ZooKeeper. Lengths in the input may
-// be hostile: no function allocates more than the input can fill.
+// be hostile: no function allocates more than the input can fill. It also lists the temporary
+// errors of Redis, for redislock and the meeting of ranks.
 package wire
 
 import "errors"
