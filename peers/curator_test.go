@@ -279,9 +279,7 @@ func TestCuratorLost(t *testing.T) {
 	t.Parallel()
 	needJava(t)
 	server, err := backend.Start(t.Context(), harness.KindZooKeeper)
-	if err != nil {
-		skipUnavailable(t, harness.KindZooKeeper, err)
-	}
+	locktest.RequireServers(t, harness.KindZooKeeper, err)
 	defer server.Stop()
 	if !server.Owned() {
 		t.Skip("the server is not ours to freeze")

@@ -115,7 +115,6 @@ func TestRedisson12(t *testing.T) {
 		{"slow subscription", twiceTheWait},
 		{"permits left over", leftOver},
 		{"herd of processes", herd12},
-		{"count", counts12},
 	})
 }
 
@@ -154,30 +153,6 @@ func leftOver(t *testing.T, s *scene) {
 	expectTimeout(t, time.Second, q.thread().hold)
 	if n := sleeps.Load(); n != 4 {
 		t.Errorf("it slept %d times, want 4, after three wake-ups in vain: the hazard is gone", n)
-	}
-}
-
-func counts12(t *testing.T, s *scene) {
-	p, q := s.process12(), s.process12()
-	a, b, other := p.thread(), q.thread(), p.thread()
-	for range 3 {
-		s.hold(a)
-	}
-	for n := 3; n > 0; n-- {
-		for _, thread := range []*thread12{b, other} {
-			if ok, _, err := thread.try(t.Context(), 0); ok || err != nil {
-				t.Errorf("try of a lock held %d times = %t, %v", n, ok, err)
-			}
-			s.expectUnlock(thread, false)
-		}
-		s.expectUnlock(a, true)
-	}
-	if s.exists() {
-		t.Error("the key is left")
-	}
-	s.watch.client.Set(t.Context(), s.key, "not a lock", 0)
-	if _, _, err := a.try(t.Context(), 0); err == nil {
-		t.Error("another value is taken for a lock")
 	}
 }
 
