@@ -24,8 +24,8 @@ func TestFairRedisson(t *testing.T) {
 	})
 }
 
-func (s *scene) fair(ttl, wait time.Duration) *fairLock {
-	return newFairLock(newPlain(s.t, newLink(s.t, s.at)), s.key, ttl, wait)
+func (s *scene) fair() *redisson {
+	return newRedisson(newPlain(s.t, newLink(s.t, s.at)), s.key, redislock.DefaultTTL)
 }
 
 func (s *scene) queue() []string {
@@ -48,8 +48,8 @@ func (s *scene) dieInQueue(w *fairThread) {
 }
 
 func fairKeys(t *testing.T, s *scene) {
-	f := s.fair(0, time.Minute)
-	a, b, c := f.thread(), f.thread(), f.thread()
+	f := s.fair()
+	a, b, c := newFairThread(f), newFairThread(f), newFairThread(f)
 	l := acquireLock(t, a)
 	again := acquireLock(t, a)
 	s.requireOwner(a.field)
@@ -61,9 +61,9 @@ func fairKeys(t *testing.T, s *scene) {
 	now := time.Now().UnixMilli()
 	for i, waiter := range []string{b.field, c.field} {
 		score := s.watch.client.ZScore(t.Context(), "redisson_lock_timeout:"+s.key, waiter).Val()
-		want := (redislock.DefaultTTL + time.Duration(i+1)*time.Minute).Seconds()
+		want := (redislock.DefaultTTL + time.Duration(i+1)*fairWait).Seconds()
 		if got := (score - float64(now)) / 1000; got > want || got < want-10 {
-			t.Errorf("waiter %d is waited for in %.0f s, want the lease and a minute each: %.0f", i, got, want)
+			t.Errorf("waiter %d is waited for in %.0f s, want the lease and five minutes each: %.0f", i, got, want)
 		}
 	}
 	unlockLease(t, l)
@@ -71,7 +71,7 @@ func fairKeys(t *testing.T, s *scene) {
 	if s.exists() {
 		t.Error("the key is left")
 	}
-	if _, err := f.thread().TryLock(t.Context()); !errors.Is(err, harness.ErrNotAcquired) {
+	if _, err := newFairThread(f).TryLock(t.Context()); !errors.Is(err, harness.ErrNotAcquired) {
 		t.Errorf("TryLock before the queue = %v, want ErrNotAcquired", err)
 	}
 	s.watch.client.Del(t.Context(), "redisson_lock_queue:"+s.key, "redisson_lock_timeout:"+s.key)
@@ -79,8 +79,8 @@ func fairKeys(t *testing.T, s *scene) {
 
 func fairRequests(t *testing.T, s *scene) {
 	c := newLink(t, s.at)
-	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
-	a := f.thread()
+	f := newRedisson(newPlain(t, c), s.key, redislock.DefaultTTL)
+	a := newFairThread(f)
 	unlockLease(t, acquireLock(t, a))
 	before := c.Counts()
 	for range 20 {
@@ -94,8 +94,8 @@ func fairRequests(t *testing.T, s *scene) {
 func fairLostReply(t *testing.T, s *scene) {
 	p, through := newProxy(t, s.at)
 	c := newLink(t, through, func(o *redis.Options) { o.MaxRetries = 3 })
-	f := newFairLock(newPlain(t, c), s.key, 0, time.Minute)
-	a := f.thread()
+	f := newRedisson(newPlain(t, c), s.key, redislock.DefaultTTL)
+	a := newFairThread(f)
 	unlockLease(t, acquireLock(t, a))
 	p.Inject(faultproxy.Fault{Do: faultproxy.LoseReply, Match: faultproxy.Op("evalsha")})
 	l := acquireLock(t, a)
