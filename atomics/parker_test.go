@@ -1,7 +1,6 @@
 package atomics
 
 import (
-	"fmt"
 	"math"
 	"runtime"
 	"sync"
@@ -194,16 +193,6 @@ func TestTicksDoNotGoBack(t *testing.T) {
 			t.Fatalf("Ticks went back by %d", back)
 		}
 		last = now
-	}
-}
-
-func BenchmarkSpinHint(b *testing.B) {
-	for _, n := range []int{1, 8, maxSpin} {
-		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
-			for b.Loop() {
-				SpinHint(n)
-			}
-		})
 	}
 }
 

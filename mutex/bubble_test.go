@@ -16,8 +16,7 @@ import (
 func TestBubbles(t *testing.T) {
 	var m Mutex
 	var l RWMutex
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
+	ctx := t.Context()
 	ctx.Done() // makes the channel outside bubbles
 	queued := func() bool { return m.state.Load() >= mutexWaiting }
 	readerWaits := func() bool { return l.state.Load()%rwQueue >= rwWaiting }

@@ -14,6 +14,7 @@ import (
 	"locklab/internal/machine"
 	"locklab/internal/stat"
 	"locklab/mutex"
+	"locklab/mutex/lab"
 )
 
 // The windows of BenchmarkAgainstSyncMutex; for waits, longer than 10 ms of the schedulers.
@@ -191,7 +192,8 @@ func BenchmarkAgainstRWMutex(b *testing.B) {
 				var rates [3][]float64
 				for b.Loop() {
 					for _, i := range rand.Perm(len(names)) {
-						l := variant(b, names[i]).Local(harness.Setup{Workers: workers})
+						at := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == names[i] })
+						l := lab.Suite[at].Local(harness.Setup{Workers: workers})
 						rates[i] = append(rates[i], rwRate(l, workers, reads))
 					}
 				}

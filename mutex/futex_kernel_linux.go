@@ -27,6 +27,6 @@ func (futexQueue) wait(word *atomics.Uint32, value uint32) {
 	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWait|futexPrivate, uintptr(value), 0, 0, 0)
 }
 
-func (futexQueue) wake(word *atomics.Uint32, n int) {
-	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWake|futexPrivate, uintptr(n), 0, 0, 0)
+func (futexQueue) wake(word *atomics.Uint32) {
+	_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)), futexOpWake|futexPrivate, 1, 0, 0, 0)
 }

@@ -62,6 +62,6 @@ func (l *Futex) TryLock() bool { return l.state.CompareAndSwap(futexFree, futexH
 // Unlock releases the lock, which the caller must hold.
 func (l *Futex) Unlock() {
 	if l.state.Swap(futexFree) == futexSlept {
-		l.queue.wake(&l.state, 1)
+		l.queue.wake(&l.state)
 	}
 }

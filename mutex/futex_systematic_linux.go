@@ -45,16 +45,14 @@ func (q *futexQueue) wait(word *atomics.Uint32, value uint32) {
 	q.unlock()
 }
 
-func (q *futexQueue) wake(_ *atomics.Uint32, n int) {
-	for range n {
-		q.lock()
-		if len(q.asleep) == 0 {
-			q.unlock()
-			return
-		}
-		p := q.asleep[0]
-		q.asleep = slices.Delete(q.asleep, 0, 1)
+func (q *futexQueue) wake(*atomics.Uint32) {
+	q.lock()
+	if len(q.asleep) == 0 {
 		q.unlock()
-		p.Unpark()
+		return
 	}
+	p := q.asleep[0]
+	q.asleep = slices.Delete(q.asleep, 0, 1)
+	q.unlock()
+	p.Unpark()
 }

@@ -2,16 +2,13 @@ package mutex_test
 
 import (
 	"fmt"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"unsafe"
 
 	"locklab/atomics"
-	"locklab/harness"
 	"locklab/mutex"
-	"locklab/mutex/lab"
 )
 
 // The types that promise a ready zero value, TryLock, or readers.
@@ -30,15 +27,6 @@ var (
 type tryLocker interface {
 	sync.Locker
 	TryLock() bool
-}
-
-func variant(tb testing.TB, name string) *harness.Variant {
-	tb.Helper()
-	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == name })
-	if i < 0 {
-		tb.Fatalf("no lock %q", name)
-	}
-	return lab.Suite[i]
 }
 
 func TestOwnCacheLines(t *testing.T) {

@@ -64,7 +64,14 @@ func newBSM(name, doc string, retry func() redislock.RetryStrategy) *harness.Var
 					return nil, err
 				}
 				// 1 % for clock differences, as in redsync.
-				return adapt.NewLease(context.Background(), scripts.sent.Add(ttl-ttl/100), freeBSM(l)), nil
+				free := func(ctx context.Context) (bool, error) {
+					err := l.Release(ctx)
+					if errors.Is(err, redislock.ErrLockNotHeld) {
+						return false, nil
+					}
+					return err == nil, err
+				}
+				return adapt.NewLease(context.Background(), scripts.sent.Add(ttl-ttl/100), free), nil
 			}
 		}
 	})
@@ -94,14 +101,4 @@ func obtain(ctx context.Context, client *redislock.Client, key string, ttl time.
 		err = errors.Join(harness.ErrNotAcquired, err)
 	}
 	return l, err
-}
-
-func freeBSM(l *redislock.Lock) func(context.Context) (bool, error) {
-	return func(ctx context.Context) (bool, error) {
-		err := l.Release(ctx)
-		if errors.Is(err, redislock.ErrLockNotHeld) {
-			return false, nil
-		}
-		return err == nil, err
-	}
 }

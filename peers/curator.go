@@ -53,11 +53,10 @@ var (
 	// the wait. We know of no report of this one.) TestCuratorInterrupted shows it. The adapter
 	// cannot avoid it, because only an interrupt ends a wait that keeps its place. Only a
 	// workload with a deadline gives up waits, so the lock is measured unmodified, and marked.
-	curatorSemaphoreMutex = mayStick(newCurator("curator-semaphore-mutex",
+	curatorSemaphoreMutex = newCurator("curator-semaphore-mutex",
 		"InterProcessSemaphoreMutex of Apache Curator, which any thread may release; a wait given up at its end may leave it locked",
 		"Apache Curator 5.4.0, InterProcessSemaphoreMutex",
-		harness.Traits{FIFO: true}, curatorRecipe{name: "semaphore"}),
-		"an interrupt in the last step of an acquisition leaves the lease node behind", "cancel", "cancel-many")
+		harness.Traits{FIFO: true}, curatorRecipe{name: "semaphore", mayStick: map[string]string{"cancel": leaseStays, "cancel-many": leaseStays}})
 
 	// A reader waits for the first writer in the queue, not for the nearest, so readers behind
 	// several writers wake several times. Up to version 5.4.0 an owner that writes and also
@@ -79,25 +78,20 @@ type curatorRecipe struct {
 	name      string // of the protocol
 	instance  bool   // one object for all workers of a client
 	readWrite bool   // has readers
+	mayStick  map[string]string
 }
+
+const leaseStays = "an interrupt in the last step of an acquisition leaves the lease node behind"
 
 func newCurator(name, doc, paper string, traits harness.Traits, recipe curatorRecipe) *harness.Variant {
 	v := newPeer(name, doc, paper, harness.KindZooKeeper, traits, func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 		return newCuratorClient(ctx, curatorJava, recipe, at, key)
 	})
-	v.Unavailable = curatorUnavailable
+	v.Unavailable, v.MayStick = curatorUnavailable, recipe.mayStick
 	// The servers count its requests, with pings, the readings (less than 1 %), and other
 	// clients of a user's server.
 	v.Loop = func(ctx context.Context, at harness.Endpoint, key string, w harness.Workload) (*harness.LoopLog, error) {
 		return measureCurator(ctx, curatorJava, at, key, recipe, w, func() (harness.Counts, error) { return served(ctx, at) })
-	}
-	return v
-}
-
-func mayStick(v *harness.Variant, why string, rules ...string) *harness.Variant {
-	v.MayStick = make(map[string]string, len(rules))
-	for _, rule := range rules {
-		v.MayStick[rule] = why
 	}
 	return v
 }

@@ -195,9 +195,7 @@ func TestCuratorTLS(t *testing.T) {
 	needTime(t)
 	needJavaAlone(t)
 	server, err := backend.StartSetup(t.Context(), harness.KindZooKeeper, backend.Setup{TLS: true})
-	if err != nil {
-		skipUnavailable(t, harness.KindZooKeeper, err)
-	}
+	locktest.RequireServers(t, harness.KindZooKeeper, err)
 	defer server.Stop()
 	at := server.Endpoint()
 	mutex := variant("curator-mutex")

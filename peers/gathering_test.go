@@ -13,7 +13,6 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
-	"locklab/internal/backend"
 	"locklab/peers"
 	redislab "locklab/redislock/lab"
 	zklab "locklab/zklock/lab"
@@ -109,14 +108,6 @@ func (g *gathering) turn(ctx context.Context, base time.Time, hold time.Duration
 		g.holds[i] = append(g.holds[i], h)
 	}
 	return errors.Join(err, lease.Unlock(ctx))
-}
-
-func skipUnavailable(tb testing.TB, what string, err error) {
-	tb.Helper()
-	if errors.Is(err, harness.ErrUnavailable) && !backend.Required(what) {
-		tb.Skip(err)
-	}
-	tb.Fatal(err)
 }
 
 func requireNoError(tb testing.TB, err error) {

@@ -2,7 +2,6 @@ package peers_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"net"
 	"slices"
@@ -58,7 +57,7 @@ func TestRedisPeers(t *testing.T) {
 			} {
 				t.Run(name, func(t *testing.T) {
 					leaktest.All(t)
-					run(&redisStage{T: t, redisPeer: p, at: at, key: "peers-test-" + rand.Text()})
+					run(&redisStage{T: t, redisPeer: p, at: at, key: newKey()})
 				})
 			}
 		})

@@ -48,37 +48,34 @@ import (
 // # References
 //
 // github.com/redis/rueidis v1.0.79, rueidislock/lock.go and README.md.
-var rueidisPush = historical(newRueidis("rueidislock",
+var rueidisPush = newRueidis("rueidislock", harness.Historical,
 	"rueidislock v1.0.79 as for one server: one key, the server notifies all waiters; loses wake-ups",
 	func(o *rueidislock.LockerOption) {
 		o.KeyMajority, o.NoLoopTracking = 1, true
 		// There is no next key to try. The limit applies to each request. A slower request on a busy
 		// machine would lose a wake-up: the server does not notify a client of its own deletions.
 		o.TryNextAfter = redisTTL
-	}))
+	})
 
 // rueidisMajority is the library without options: two of three keys, here on one server. The
 // race of rueidisPush, over a round trip, did not occur in 300,000 acquisitions.
-var rueidisMajority = newRueidis("rueidislock-majority",
+var rueidisMajority = newRueidis("rueidislock-majority", harness.Correct,
 	"rueidislock v1.0.79 with its defaults: two of three keys, the server notifies all waiters",
 	func(*rueidislock.LockerOption) {})
 
 // rueidisPoll is without client-side caching: waiters ask again after TryNextAfter, 20 ms.
-var rueidisPoll = newRueidis("rueidislock-poll",
+var rueidisPoll = newRueidis("rueidislock-poll", harness.Correct,
 	"rueidislock v1.0.79 without client-side caching: one key, asks again after 20 ms",
 	func(o *rueidislock.LockerOption) {
 		o.KeyMajority, o.ClientOption.DisableCache = 1, true
 	})
 
-func newRueidis(name, doc string, set func(*rueidislock.LockerOption)) *harness.Variant {
-	return newPeer(name, doc, "redis/rueidis v1.0.79, rueidislock/lock.go", harness.KindRedis, harness.Traits{},
+func newRueidis(name string, status harness.Status, doc string, set func(*rueidislock.LockerOption)) *harness.Variant {
+	v := newPeer(name, doc, "redis/rueidis v1.0.79, rueidislock/lock.go", harness.KindRedis, harness.Traits{},
 		func(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
 			return dialRueidis(ctx, at, key, set)
 		})
-}
-
-func historical(v *harness.Variant) *harness.Variant {
-	v.Status = harness.Historical
+	v.Status = status
 	return v
 }
 

@@ -2,7 +2,6 @@ package peers_test
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
 	"runtime"
@@ -80,7 +79,7 @@ const oversleepers = 8
 // countSleepers returns how many contending workers wait for a lock that is free for a second.
 func countSleepers(ctx context.Context, v *harness.Variant, at harness.Endpoint, see *redis.Client) (asleep int, err error) {
 	ctx, wake := context.WithCancel(ctx)
-	key := "peers-test-" + rand.Text()
+	key := newKey()
 	var clients []harness.Remote
 	var wg sync.WaitGroup
 	defer func() {

@@ -193,10 +193,6 @@ type drainRun struct {
 // TestDrain: after random faults no lock of any kind is free while it has waiters.
 func TestDrain(t *testing.T) {
 	r := startAll(t, deployments[0])[0]
-	t.Run("all kinds", func(t *testing.T) { drainAll(t, r) })
-}
-
-func drainAll(t *testing.T, r running) {
 	const window = 1500 * time.Millisecond
 	admin := r.connect(t)
 	var runs []*drainRun

@@ -3,7 +3,6 @@ package redislock_test
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"os"
 	"strings"
 	"sync"
@@ -12,6 +11,7 @@ import (
 	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/internal/backend"
 	"locklab/redislock"
 )
@@ -61,13 +61,9 @@ func startAll(t *testing.T, ds ...deployment) (serving []running) {
 		}
 	}
 	for i, d := range ds {
-		err := errs[i]
-		switch {
-		case errors.Is(err, harness.ErrUnavailable) && !backend.Required(harness.KindRedis):
-			t.Run(d.name, func(t *testing.T) { t.Skip(err) })
+		if errs[i] != nil {
+			t.Run(d.name, func(t *testing.T) { locktest.RequireServers(t, harness.KindRedis, errs[i]) })
 			continue
-		case err != nil:
-			t.Fatalf("%s: %v", d.name, err)
 		}
 		rs[i].deployment, rs[i].options.Addrs = d, rs[i].Endpoint().Addrs[0]
 		d.dial(t, rs[i].Server, &rs[i].options)

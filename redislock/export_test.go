@@ -67,27 +67,19 @@ func Watch(c *Client, server string, interval, timeout time.Duration, dial func(
 
 const ByFailover = byFailover
 
-func Mailboxes(c *Client) int {
-	c.mail.Lock()
-	defer c.mail.Unlock()
-	return len(c.mail.boxes)
-}
+// Mail counts a client's mailboxes, those that are listened for, and the connections for them.
+type Mail struct{ Boxes, Heard, Readers int }
 
-func Readers(c *Client) int {
+func MailOf(c *Client) Mail {
 	c.mail.Lock()
 	defer c.mail.Unlock()
-	return len(c.mail.readers)
-}
-
-func Listening(c *Client) (n int) {
-	c.mail.Lock()
-	defer c.mail.Unlock()
+	m := Mail{Boxes: len(c.mail.boxes), Readers: len(c.mail.readers)}
 	for _, b := range c.mail.boxes {
 		if b.reader != nil {
-			n++
+			m.Heard++
 		}
 	}
-	return n
+	return m
 }
 
 // HeardServerAt returns when the client last learned the server's clock.

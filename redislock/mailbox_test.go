@@ -46,7 +46,7 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 			if test.kind != "Mutex" {
 				return p.mail.dialled.Load() > 1
 			}
-			return redislock.Listening(p.Client) == test.names
+			return redislock.MailOf(p.Client).Heard == test.names
 		})
 		if got := len(p.mail.open()); got > test.most {
 			t.Errorf("%s: %d connections listen for %d locks, want at most %d", test.kind, got, test.names, test.most)
@@ -67,7 +67,7 @@ func mailboxConnections(t *testing.T, at harness.Endpoint) {
 	}
 	for _, p := range gone {
 		waitUntil(t, "at most one connection is left", func() bool { return len(p.mail.open()) <= 1 })
-		if left := redislock.Mailboxes(p.Client); left > 0 {
+		if left := redislock.MailOf(p.Client).Boxes; left > 0 {
 			t.Errorf("the client still knows %d locks", left)
 		}
 	}
@@ -87,7 +87,7 @@ func mailboxAnother(t *testing.T, at harness.Endpoint) {
 		leases = append(leases, lockNow(t, h.Mutex(key, redislock.Options{})))
 		trace := &redislock.Trace{Woken: func(w locks.WokenInfo) { woken[i] = append(woken[i], w.Why) }}
 		waiters = append(waiters, beginLock(t, traced{p.Mutex(key, redislock.Options{}), trace}))
-		waitUntil(t, "it is listened for", func() bool { return redislock.Listening(p.Client) == i+1 })
+		waitUntil(t, "it is listened for", func() bool { return redislock.MailOf(p.Client).Heard == i+1 })
 		time.Sleep(20 * time.Millisecond) // most often the pop has begun
 	}
 	// Each asks; the first begins a pop; every other costs three requests.
@@ -122,9 +122,9 @@ func mailboxNeverEmpty(t *testing.T, at harness.Endpoint) {
 	watch, h, p := dialServer(t, at), newPeer(t, at), newPeer(t, at)
 	a, b := newKey(), newKey()
 	first := waitBehind(t, watch, h, p, a)
-	waitUntil(t, "it is listened for", func() bool { return redislock.Listening(p.Client) == 1 })
+	waitUntil(t, "it is listened for", func() bool { return redislock.MailOf(p.Client).Heard == 1 })
 	second := waitBehind(t, watch, h, p, b)
-	waitUntil(t, "both are listened for", func() bool { return redislock.Listening(p.Client) == 2 })
+	waitUntil(t, "both are listened for", func() bool { return redislock.MailOf(p.Client).Heard == 2 })
 	defer first.handOver(t)
 	full := a + ":~mail:" + mailboxOf(t, watch, a)
 	junk := slices.Repeat([]any{"of no meaning"}, 50_000)
@@ -198,9 +198,9 @@ func clusterNode(t *testing.T, all []running) {
 	var waiters []heldUp
 	for i, name := range names {
 		waiters = append(waiters, heldUp{lockNow(t, h.Mutex(name, redislock.Options{})), beginLock(t, c.Mutex(name, redislock.Options{}))})
-		waitUntil(t, "it is listened for", func() bool { return redislock.Listening(c) == i+1 })
+		waitUntil(t, "it is listened for", func() bool { return redislock.MailOf(c).Heard == i+1 })
 	}
-	waitUntil(t, "each has a connection", func() bool { return redislock.Readers(c) == len(names) })
+	waitUntil(t, "each has a connection", func() bool { return redislock.MailOf(c).Readers == len(names) })
 	for _, w := range waiters {
 		released := time.Now()
 		w.handOver(t)

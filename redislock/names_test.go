@@ -107,32 +107,18 @@ func FuzzNames(f *testing.F) {
 	})
 }
 
-// clusterSlot returns a key's cluster slot: CRC-16/XMODEM of its hash tag.
-func clusterSlot(key string) uint16 {
+// hashedPart returns what a cluster's slot of a key depends on.
+func hashedPart(key string) string {
 	if _, tail, ok := strings.Cut(key, "{"); ok {
 		if tag, _, ok := strings.Cut(tail, "}"); ok && tag != "" {
-			key = tag
+			return tag
 		}
 	}
-	var crc uint16
-	for _, b := range []byte(key) {
-		crc ^= uint16(b) << 8
-		for range 8 {
-			if crc&0x8000 != 0 {
-				crc = crc<<1 ^ 0x1021
-			} else {
-				crc <<= 1
-			}
-		}
-	}
-	return crc % 16384
+	return key
 }
 
 // FuzzCompanionSlot: a lock and its companions are in one slot, unless no other key can be.
 func FuzzCompanionSlot(f *testing.F) {
-	if got := clusterSlot("123456789"); got != 0x31c3 {
-		f.Fatalf("the CRC of 123456789 is %#x, want 0x31c3", got)
-	}
 	for _, name := range []string{"locks:reindex", "a", "{a}b", "a{b}c{d}", "a{b", "{{a}}", "ä", "a b", "a:1"} {
 		f.Add(name)
 	}
@@ -141,8 +127,8 @@ func FuzzCompanionSlot(f *testing.F) {
 		if name == "" || hashTag(name) == name && strings.Contains(name, "}") {
 			return // see companion
 		}
-		if clusterSlot(name) != clusterSlot(queue) || clusterSlot(name) != clusterSlot(mail) {
-			t.Errorf("%q, %q and %q are in different slots", name, queue, mail)
+		if hashedPart(name) != hashedPart(queue) || hashedPart(name) != hashedPart(mail) {
+			t.Errorf("%q, %q and %q may be in different slots", name, queue, mail)
 		}
 	})
 }

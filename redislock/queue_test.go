@@ -92,7 +92,7 @@ func queueCommands(t *testing.T, at harness.Endpoint) {
 		gone = append(gone, peers...)
 	}
 	for _, p := range gone {
-		waitUntil(t, "nothing is left", func() bool { return redislock.Mailboxes(p.Client) == 0 })
+		waitUntil(t, "nothing is left", func() bool { return redislock.MailOf(p.Client).Boxes == 0 })
 		if open := len(p.mail.open()); open > 1 {
 			t.Errorf("%d connections listened, want 1", open)
 		}

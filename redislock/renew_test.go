@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/redis/go-redis/v9"
-	"golang.org/x/sync/errgroup"
 
 	"locklab/harness"
 	locks "locklab/lock"
@@ -131,7 +130,7 @@ const starvedPool = 2
 // TestRenewalAlone: no lease is lost, whatever else is disabled for three leases.
 func TestRenewalAlone(t *testing.T) {
 	at := runParallel(t)
-	var all sync.WaitGroup
+	tests := make(map[string]func(*testing.T))
 	for _, test := range []struct {
 		name string
 		anew bool // in effect from the next renewal
@@ -145,25 +144,23 @@ func TestRenewalAlone(t *testing.T) {
 		{"connections in use", true, connectionsUsed},
 		{"connections, while they are made", true, dialsHang},
 	} {
-		all.Go(func() {
-			t.Run(test.name, func(t *testing.T) {
-				s := newStarved(t, at)
-				test.take(t, s)
-				if n := s.renewed.Load(); test.anew { // one may be on its way
-					waitUntil(t, "the lease is renewed", func() bool { return s.renewed.Load() > n || s.l.Err() != nil })
-				}
-				s.taken.Store(true)
-				for end := time.Now().Add(3 * starvedLease); time.Now().Before(end) && s.l.Err() == nil; {
-					time.Sleep(5 * time.Millisecond)
-				}
-				expectNoError(t, s.l.Err())
-				if n := s.renewed.Load(); n < 6 {
-					t.Errorf("%d renewals in three leases, want 6 at least", n)
-				}
-			})
-		})
+		tests[test.name] = func(t *testing.T) {
+			s := newStarved(t, at)
+			test.take(t, s)
+			if n := s.renewed.Load(); test.anew { // one may be on its way
+				waitUntil(t, "the lease is renewed", func() bool { return s.renewed.Load() > n || s.l.Err() != nil })
+			}
+			s.taken.Store(true)
+			for end := time.Now().Add(3 * starvedLease); time.Now().Before(end) && s.l.Err() == nil; {
+				time.Sleep(5 * time.Millisecond)
+			}
+			expectNoError(t, s.l.Err())
+			if n := s.renewed.Load(); n < 6 {
+				t.Errorf("%d renewals in three leases, want 6 at least", n)
+			}
+		}
 	}
-	all.Wait()
+	runConcurrently(t, len(tests), tests)
 }
 
 // starved is a client with a lease that the test deprives of something.
@@ -270,8 +267,7 @@ func dialsHang(t *testing.T, s *starved) {
 // TestMargin: a cut-off holder's deadline is before the next grant, by the margin and drift.
 func TestMargin(t *testing.T) {
 	at := runParallel(t)
-	var all errgroup.Group
-	all.SetLimit(8) // they wait most of the time
+	tests := make(map[string]func(*testing.T))
 	for i, k := range lockKinds {
 		for j, o := range []redislock.Options{
 			{TTL: 300 * time.Millisecond},
@@ -279,18 +275,15 @@ func TestMargin(t *testing.T) {
 			{TTL: 4 * time.Second},
 			{TTL: time.Second, Margin: 200 * time.Millisecond},
 		} {
-			all.Go(func() error {
-				t.Run(fmt.Sprintf("%s/%v,%v", k.name, o.TTL, o.Margin), func(t *testing.T) {
-					if testing.Short() && (i+j)%4 != 0 {
-						t.Skip("make test-all runs it")
-					}
-					checkMargin(t, at, k, o)
-				})
-				return nil
-			})
+			tests[fmt.Sprintf("%s/%v,%v", k.name, o.TTL, o.Margin)] = func(t *testing.T) {
+				if testing.Short() && (i+j)%4 != 0 {
+					t.Skip("make test-all runs it")
+				}
+				checkMargin(t, at, k, o)
+			}
 		}
 	}
-	_ = all.Wait() // no error: the tests report it
+	runConcurrently(t, 8, tests) // they wait most of the time
 }
 
 func checkMargin(t *testing.T, at harness.Endpoint, k lockKind, o redislock.Options) {

@@ -101,28 +101,26 @@ func TestTraceOfEachKind(t *testing.T) {
 		t.Errorf("kinds has %q, the package makes %q", have, made)
 	}
 	at := runParallel(t)
-	var all sync.WaitGroup
-	defer all.Wait()
+	tests := make(map[string]func(*testing.T))
 	for name, want := range traces {
 		s := traceScene{at, kinds[name], newClient(t, dialServer(t, at)), newClient(t, dialServer(t, at)), dialServer(t, at)}
 		for _, scene := range []struct {
 			name, want string
 			play       func(*testing.T, *heard)
 		}{{"alone", want.alone, s.alone}, {"that waits", want.wait, s.wait}, {"that waits in vain", want.failed, s.failed}, {"that is lost", want.lost, s.lost}} {
-			all.Go(func() {
-				t.Run(name+" "+scene.name, func(t *testing.T) {
-					h := new(heard)
-					scene.play(t, h)
-					for end := time.Now().Add(patience / 4); h.String() != scene.want && time.Now().Before(end); {
-						time.Sleep(time.Millisecond) // Lost comes from another goroutine
-					}
-					if got := h.String(); got != scene.want {
-						t.Errorf("it reports %q, want %q", got, scene.want)
-					}
-				})
-			})
+			tests[name+" "+scene.name] = func(t *testing.T) {
+				h := new(heard)
+				scene.play(t, h)
+				for end := time.Now().Add(patience / 4); h.String() != scene.want && time.Now().Before(end); {
+					time.Sleep(time.Millisecond) // Lost comes from another goroutine
+				}
+				if got := h.String(); got != scene.want {
+					t.Errorf("it reports %q, want %q", got, scene.want)
+				}
+			}
 		}
 	}
+	runConcurrently(t, len(tests), tests)
 }
 
 // constructors returns the locks that a Client makes, and Redlock.

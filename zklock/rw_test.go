@@ -19,7 +19,10 @@ func TestRW(t *testing.T) {
 		{"owner and downgrade", rwOwner},
 		{"downgrade after the write is lost", rwDowngradeLost},
 		{"downgrade while the write ends", rwDowngradeEnds},
-		{"name taken before the look", rwTakenBeforeLook},
+		{"name taken before the look", func(t *testing.T, at harness.Endpoint) {
+			see, path, c := dialRaw(t, at), newPath(), dialServer(t, at, zklock.ClientOptions{})
+			takenBeforeLook(t, see, c, c.RWMutex(path, zklock.Options{}).Lock, newRW(t, at, path).Lock, newRW(t, at, path).Lock)
+		}},
 	})
 }
 
@@ -254,11 +257,6 @@ func rwDowngradeEnds(t *testing.T, at harness.Endpoint) {
 		t.Fatalf("RLock = %v, %v, want ErrNotHeld", r, err)
 	}
 	awaitQueue(t, see, path, 0)
-}
-
-func rwTakenBeforeLook(t *testing.T, at harness.Endpoint) {
-	see, path, c := dialRaw(t, at), newPath(), dialServer(t, at, zklock.ClientOptions{})
-	takenBeforeLook(t, see, c, c.RWMutex(path, zklock.Options{}).Lock, newRW(t, at, path).Lock, newRW(t, at, path).Lock)
 }
 
 // changeSession ends the session of c, expired when gone returns true, and waits for the next.

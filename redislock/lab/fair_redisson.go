@@ -45,8 +45,8 @@ var fairRedisson = &harness.Variant{
 	Status: harness.Historical,
 	Traits: harness.Traits{FIFO: true, Reentrant: true},
 	Remote: plain(func(p *process, name string, ttl time.Duration) func() harness.Session {
-		f := newFairLock(p, name, ttl, fairWait)
-		return func() harness.Session { return f.thread() }
+		r := newRedisson(p, name, cmp.Or(ttl, redislock.DefaultTTL))
+		return func() harness.Session { return newFairThread(r) }
 	}),
 }
 
@@ -58,11 +58,6 @@ const (
 	fairLatch = 13500 * time.Millisecond
 )
 
-type fairLock struct {
-	*redisson
-	wait time.Duration
-}
-
 var (
 	fairAcquire = newScript("fair_prune", "fair_acquire")
 	fairRelease = newScript("fair_prune", "fair_release")
@@ -70,31 +65,27 @@ var (
 	fairRenew   = newScript("fair_renew")
 )
 
-func newFairLock(p *process, name string, ttl, wait time.Duration) *fairLock {
-	return &fairLock{redisson: newRedisson(p, name, cmp.Or(ttl, redislock.DefaultTTL)), wait: wait}
-}
-
-func (f *fairLock) thread() *fairThread {
-	t := &fairThread{f: f, field: f.owner()}
-	t.plainSession = plainSession{f.p, f.name, t.acquire}
+func newFairThread(r *redisson) *fairThread {
+	t := &fairThread{r: r, field: r.owner()}
+	t.plainSession = plainSession{r.p, r.name, t.acquire}
 	return t
 }
 
 type fairThread struct {
 	plainSession
-	f      *fairLock
+	r      *redisson
 	field  string
 	leases atomic.Int64
 }
 
 func (t *fairThread) acquire(ctx context.Context, try bool) (*adapt.Lease, error) {
-	return t.f.hub.acquire(ctx, try, t.channels()+t.field,
+	return t.r.hub.acquire(ctx, try, t.channels()+t.field,
 		func() (*adapt.Lease, time.Duration, error) { return t.ask(ctx, !try) }, t.leave)
 }
 
 func (t *fairThread) ask(ctx context.Context, join bool) (*adapt.Lease, time.Duration, error) {
 	sent := time.Now()
-	l, left, err := t.f.answer(sent, t.run(ctx, fairAcquire, nil, join), t.field, fairRenew, t.release)
+	l, left, err := t.r.answer(sent, t.run(ctx, fairAcquire, nil, join), t.field, fairRenew, t.release)
 	if l != nil {
 		t.leases.Add(1)
 	}
@@ -102,12 +93,12 @@ func (t *fairThread) ask(ctx context.Context, join bool) (*adapt.Lease, time.Dur
 }
 
 func (t *fairThread) run(ctx context.Context, s *redis.Script, latch []string, args ...any) *redis.Cmd {
-	f := t.f
-	keys := append([]string{f.name, redissonName("redisson_lock_queue", f.name), redissonName("redisson_lock_timeout", f.name)}, latch...)
-	return s.Run(ctx, f.p.rdb, keys, append([]any{t.field, f.ttl.Milliseconds(), time.Now().UnixMilli(), f.wait.Milliseconds()}, args...)...)
+	r := t.r
+	keys := append([]string{r.name, redissonName("redisson_lock_queue", r.name), redissonName("redisson_lock_timeout", r.name)}, latch...)
+	return s.Run(ctx, r.p.rdb, keys, append([]any{t.field, r.ttl.Milliseconds(), time.Now().UnixMilli(), fairWait.Milliseconds()}, args...)...)
 }
 
-func (t *fairThread) channels() string { return redissonName("redisson_lock__channel", t.f.name) + ":" }
+func (t *fairThread) channels() string { return redissonName("redisson_lock__channel", t.r.name) + ":" }
 
 func (t *fairThread) release(ctx context.Context) (held bool, err error) {
 	t.leases.Add(-1)
@@ -115,8 +106,8 @@ func (t *fairThread) release(ctx context.Context) (held bool, err error) {
 }
 
 func (t *fairThread) giveBack(ctx context.Context) (held bool, err error) {
-	latch := redissonName("redisson_unlock_latch", t.f.name) + ":" + rand.Text()
-	err = t.f.p.persist(ctx, func() error {
+	latch := redissonName("redisson_unlock_latch", t.r.name) + ":" + rand.Text()
+	err = t.r.p.persist(ctx, func() error {
 		err := t.run(ctx, fairRelease, []string{latch}, fairLatch.Milliseconds(), t.channels(), unlockMessage).Err()
 		if held = err == nil; err == redis.Nil {
 			err = nil
@@ -125,7 +116,7 @@ func (t *fairThread) giveBack(ctx context.Context) (held bool, err error) {
 	})
 	if held {
 		// If this fails, it expires.
-		_ = t.f.p.rdb.Del(ctx, latch).Err()
+		_ = t.r.p.rdb.Del(ctx, latch).Err()
 	}
 	return held, err
 }

@@ -5,11 +5,8 @@ import (
 	"crypto/rand"
 	"errors"
 	"slices"
-	"sync"
 	"testing"
 	"time"
-
-	"github.com/redis/go-redis/v9"
 
 	"locklab/harness"
 	"locklab/harness/locktest"
@@ -17,50 +14,32 @@ import (
 	wireredis "locklab/internal/wire/redis"
 )
 
-type before struct {
-	redis.Hook
-	do   func()
-	once sync.Once
-}
-
-func (b *before) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (b *before) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (b *before) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error {
-		if cmd.Name() == "del" {
-			b.once.Do(b.do)
-		}
-		return next(ctx, cmd)
-	}
-}
-
 // TestCareless: redis-unsafe deletes the lock of the next holder, and reports no error.
 func TestCareless(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	s := newScene(t, at)
-	link := newLink(t, at)
-	m, other := newCareless(newPlain(t, link), s.key, 0), newCareless(newPlain(t, newLink(t, at)), s.key, 0)
+	p, through := newProxy(t, at)
+	m, other := newCareless(newPlain(t, newLink(t, through)), s.key, 0), newCareless(newPlain(t, newLink(t, at)), s.key, 0)
 	unlockLease(t, acquireLock(t, m)) // the server has the scripts from now on
 	l := acquireLock(t, m)
-	var next harness.Lease
-	link.client.AddHook(&before{do: func() {
-		s.expire()
-		var err error
-		next, err = other.TryLock(t.Context())
-		requireNoError(t, err)
+	taken := make(chan harness.Lease, 1)
+	p.Inject(faultproxy.Fault{Do: faultproxy.LoseReply, Match: func(m faultproxy.Message) bool {
+		if m.Op == "del" && len(taken) == 0 {
+			s.watch.client.Del(t.Context(), s.key) // as if the lease were over
+			if next, err := other.TryLock(t.Context()); err == nil {
+				taken <- next
+			}
+		}
+		return false
 	}})
 	err := l.Unlock(t.Context())
-	if next == nil {
+	if len(taken) == 0 {
 		t.Fatal("the test shows nothing: no client took the lock in between")
 	}
 	if err != nil || s.exists() {
 		t.Errorf("Unlock = %v and the next holder still has the lock: %t; want nil and false, which is the published bug", err, s.exists())
 	}
-	_ = next.Unlock(t.Context())
+	_ = (<-taken).Unlock(t.Context())
 }
 
 // TestRenewalRound: slots after one without an answer are not renewed.
@@ -103,7 +82,7 @@ func TestTokenSteps(t *testing.T) {
 			p, through := newProxy(t, at)
 			key := "token-" + rand.Text()
 			join := func(at harness.Endpoint) harness.Session {
-				r, err := variant(t, "redis-token").Remote(t.Context(), at, key)
+				r, err := token.Remote(t.Context(), at, key)
 				requireNoError(t, err)
 				t.Cleanup(func() { r.Close() })
 				s, err := r.Join(t.Context(), 0)

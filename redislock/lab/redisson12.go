@@ -72,15 +72,6 @@ func (r *lock12) thread() *thread12 {
 	return t
 }
 
-func (r *lock12) forceUnlock(ctx context.Context) error {
-	_, err := r.p.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
-		p.Del(ctx, r.name)
-		p.Publish(ctx, r.channel, unlockMessage)
-		return nil
-	})
-	return err
-}
-
 type value12 struct {
 	ID       string `json:"id"`
 	ThreadID int64  `json:"threadId"`
@@ -177,7 +168,12 @@ func (t *thread12) unlock(ctx context.Context) (held bool, err error) {
 		v.Counter--
 		return true, t.r.p.rdb.Set(ctx, t.r.name, v, 0).Err()
 	}
-	return true, t.r.forceUnlock(ctx)
+	_, err = t.r.p.rdb.TxPipelined(ctx, func(p redis.Pipeliner) error {
+		p.Del(ctx, t.r.name)
+		p.Publish(ctx, t.r.channel, unlockMessage)
+		return nil
+	})
+	return true, err
 }
 
 func (t *thread12) acquire(ctx context.Context, try bool) (*adapt.Lease, error) {

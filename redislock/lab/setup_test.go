@@ -3,9 +3,7 @@ package lab
 import (
 	"context"
 	"crypto/rand"
-	"errors"
-	"slices"
-	"sync"
+	"maps"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -92,15 +90,6 @@ func waitUntil(t *testing.T, what string, ok func() bool) {
 	}
 }
 
-func variant(t *testing.T, name string) *harness.Variant {
-	t.Helper()
-	i := slices.IndexFunc(Suite, func(v *harness.Variant) bool { return v.Name == name })
-	if i < 0 {
-		t.Fatalf("%s is not in Suite", name)
-	}
-	return Suite[i]
-}
-
 type scene struct {
 	t     *testing.T
 	at    harness.Endpoint
@@ -139,27 +128,15 @@ func (s *scene) hold(h *thread12) {
 	requireNoError(s.t, err)
 }
 
-func (s *scene) expire() {
-	s.watch.client.PExpire(s.t.Context(), s.key, time.Millisecond)
-	waitUntil(s.t, "the lease is over", func() bool { return s.watch.client.Exists(s.t.Context(), s.key).Val() == 0 })
-}
-
 func (s *scene) exists() bool { return s.watch.client.Exists(s.t.Context(), s.key).Val() == 1 }
 
-// onlyField returns the owner of the lock, which must have that count.
-func (s *scene) onlyField(count string) string {
+// requireOwner checks that the owner has the lock, alone, and twice.
+func (s *scene) requireOwner(owner string) {
 	s.t.Helper()
-	all, err := s.watch.client.HGetAll(context.WithoutCancel(s.t.Context()), s.key).Result()
-	if err != nil || len(all) != 1 {
-		s.t.Fatalf("%s = %v, %v; want one owner", s.key, all, err)
+	all, err := s.watch.client.HGetAll(s.t.Context(), s.key).Result()
+	if err != nil || !maps.Equal(all, map[string]string{owner: "2"}) {
+		s.t.Fatalf("%s = %v, %v; want %s twice", s.key, all, err, owner)
 	}
-	for field, n := range all {
-		if n != count {
-			s.t.Errorf("the owner holds the lock %s times, want %s", n, count)
-		}
-		return field
-	}
-	return ""
 }
 
 func (s *scene) take(try func(context.Context, time.Duration) (bool, time.Duration, error)) {
@@ -174,26 +151,6 @@ func (s *scene) expectUnlock(h *thread12, want bool) {
 	s.t.Helper()
 	if held, err := h.unlock(context.WithoutCancel(s.t.Context())); held != want || err != nil {
 		s.t.Errorf("unlock = %t, %v, want %t", held, err, want)
-	}
-}
-
-// expectTimeout checks that lock waits for that time in vain.
-func expectTimeout[L any](t *testing.T, wait time.Duration, lock func(context.Context) (L, error)) {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), wait)
-	defer cancel()
-	if _, err := lock(ctx); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("Lock = %v, want %v", err, context.DeadlineExceeded)
-	}
-}
-
-// onceBefore returns a hook that calls f before the first step of that name.
-func onceBefore(step string, f func()) func(string) {
-	first := sync.OnceFunc(f)
-	return func(s string) {
-		if s == step {
-			first()
-		}
 	}
 }
 
