@@ -121,7 +121,7 @@ func TestMachinesOfAnyKind(t *testing.T) {
 		"idle": {nameMachines([]*result.Run{
 			synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0))}, []string{"a", "b"}), "No lock that two machines share has a figure here."},
 		"three":  {nameMachines([]*result.Run{alike[0].Run, alike[1].Run, other}, []string{"a", "b", "c"}), "≤ 5\u00a0s), the same as mutex and mcs; on b"},
-		"remote": {nameMachines([]*result.Run{synthetic.Zoo(2), synthetic.Zoo(2)}, []string{"a", "b"}), "machines-throughput-distributed"},
+		"remote": {nameMachines([]*result.Run{gallery(2), gallery(2)}, []string{"a", "b"}), "machines-throughput-distributed"},
 	} {
 		text := fmt.Sprint(documentForms(t, machinesOf(c.ms)))
 		if !strings.Contains(text, c.want) {

@@ -64,11 +64,12 @@ func TestNothingToDraw(t *testing.T) {
 
 // TestWriters: every writer reports a full disk.
 func TestWriters(t *testing.T) {
-	report := Report(synthetic.Zoo(1))
+	run := gallery(1)
+	report := Report(run)
 	for name, write := range map[string]func(io.Writer) error{
 		"html":     report.HTML,
 		"text":     func(w io.Writer) error { return report.Text(w, 80) },
-		"png":      func(w io.Writer) error { return Posters(synthetic.Zoo(1))[0].WritePNG(w) },
+		"png":      func(w io.Writer) error { return Posters(run)[0].WritePNG(w) },
 		"Markdown": func(w io.Writer) error { return report.Markdown(w, "charts", noPicture) },
 		"picture of Markdown": func(w io.Writer) error {
 			return report.Markdown(io.Discard, "charts", func(_ string, png []byte) error {
@@ -138,8 +139,8 @@ var tagsRE = regexp.MustCompile(`(?s)<(style|svg)[^>]*>.*?</(style|svg)>|<[^>]+>
 // TestBriefPage: the headline, the quality, each table with its chart, at most four answers, and
 // then at most 15 charts, in 6,000 words. Every link has its anchor.
 func TestBriefPage(t *testing.T) {
-	run := synthetic.Zoo(10)
-	run.Faults = synthetic.Faults()
+	run := chaosRun(t)
+	run.Results = append(run.Results, gallery(12).Results...)
 	run.Results = append(run.Results, varyResults(run, func(w *harness.Workload) { w.Reads = 90 }, 1)...)
 	page, whole := htmlOf(t, Brief(run, "details.html")), pageOf(t, run)
 	charts, words := strings.Count(page, "<svg"), len(strings.Fields(tagsRE.ReplaceAllString(page, " ")))
@@ -187,7 +188,7 @@ func TestJSON(t *testing.T) {
 	all.Faults = synthetic.Faults()
 	stuck := synthetic.Run(1, 9, 2, []int{2}, synthetic.Fast("sync-mutex", 1e6), synthetic.Fast("a", 0))
 	for name, run := range map[string]*result.Run{
-		"golden": golden, "everything": all, "nothing": {}, "three rounds": synthetic.Zoo(3), "zero rates": stuck,
+		"golden": golden, "everything": all, "nothing": {}, "three rounds": gallery(3), "zero rates": stuck,
 		"a broken lock": synthetic.Run(1, 9, 2, []int{1, 2}, synthetic.Fast("sync-mutex", 1e6), synthetic.With(synthetic.Fast("b", 1e6), breakPromise)),
 	} {
 		doc, err := jsonschema.UnmarshalJSON(strings.NewReader(jsonOf(t, run)))
@@ -205,7 +206,7 @@ func TestJSON(t *testing.T) {
 
 func TestJSONSchemaRejects(t *testing.T) {
 	s := schemaOf(t, "")
-	text := jsonOf(t, synthetic.Zoo(10))
+	text := jsonOf(t, gallery(10))
 	for _, damage := range [][2]string{
 		{`"rule": "no default"`, `"rule": "whim"`}, {`"reading": "slower"`, `"reading": "slow"`}, {`"schema": 1`, `"schema": 2`},
 		{`"rounds": 10`, `"rounds": -1`}, {`"workers": 1`, `"workers": 0`}, {`"headline": `, `"leadline": `}, {`"grade": "`, `"grade": "very `},
@@ -257,7 +258,7 @@ var otherSettings = map[string]func(w *harness.Workload){
 func TestManyGroups(t *testing.T) {
 	run := &result.Run{}
 	for i := range 60 {
-		part := synthetic.Zoo(1)
+		part := gallery(1)
 		for _, r := range part.Results {
 			r.Workload.Think.Mean = time.Duration(i) * time.Microsecond
 		}
