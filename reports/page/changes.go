@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -86,9 +85,7 @@ func (x *Changes) Write(w io.Writer, format string, width int) error {
 	case "csv":
 		return named(writeTables(w, x.tables), "CSV")
 	case "json":
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return named(enc.Encode(x.data), "JSON")
+		return encodeJSON(w, x.data)
 	case "html":
 		x.doc.glossary = glossary{result.Metrics, terms, linesOf("LOCK", 1)}
 		return x.doc.document().HTML(w)

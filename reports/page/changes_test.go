@@ -106,7 +106,7 @@ func TestRemedies(t *testing.T) {
 }
 
 func TestSpreadsheet(t *testing.T) {
-	for _, name := range []string{"=HYPERLINK(\"http://x\")", "+1", "-1", "@SUM(A1)", "\t=1", "  =1", "＝1", "|calc", "a\n=1"} {
+	for _, name := range []string{"=HYPERLINK(\"http://x\")", "+A1", "-A1", "@SUM(A1)", "\t=1", "  =1", "＝1", "|calc", "a\n=1"} {
 		c := comparisonOf(changedRuns())
 		c.Rows[0].Lock.Name, c.Rows[0].Points[1].Gap, c.Rows[0].Points[1].Before.Hi = name, name, math.Inf(1)
 		text := writtenBy(t, func(w io.Writer) error { return CompareChanges(c).Write(w, "csv", 0) })
