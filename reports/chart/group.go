@@ -34,10 +34,6 @@ func Groups(run *result.Run) (out []*Group) {
 	return out
 }
 
-func bare(gs []*Group) []*judge.Group {
-	return result.Each(gs, func(g *Group) *judge.Group { return g.Group })
-}
-
 // has reports whether any lock of g has a figure of m.
 func (g *Group) has(m *result.Metric) bool {
 	for _, s := range g.Series {

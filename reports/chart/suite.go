@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -85,7 +86,7 @@ func (c *Chart) Drawn(g *Group) Picture {
 // Subject returns the group that c draws alone: the main workload of the verdict, or the one
 // with the most cases, or nil.
 func (c *Chart) Subject(gs []*Group) *Group {
-	s, ok := judge.Decisive(bare(gs), c.Remote)
+	s, ok := judge.Decisive(result.Each(gs, func(g *Group) *judge.Group { return g.Group }), c.Remote)
 	for _, g := range gs {
 		if c.Judged && ok && g.Group == s.Group() {
 			return g

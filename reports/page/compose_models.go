@@ -14,7 +14,7 @@ import (
 // studies returns a section for each experiment of run.
 func studies(run *result.Run) (out []section) {
 	charts := chart.FindingCharts(run)
-	for i, f := range chart.Findings(run) {
+	for i, f := range run.Findings {
 		s := section{
 			// The number keeps addresses unique if two findings have one name.
 			ID: fmt.Sprintf("hardware-%d-%s", i+1, chart.Slug(f, i)), Title: "Hardware: " + chart.Title(f), Intro: chart.Answer(f),

@@ -46,9 +46,6 @@ var templates = sync.OnceValue(func() *template.Template {
 
 // HTML writes d as one self-contained page, without script or network.
 func (d *Document) HTML(w io.Writer) error {
-	if d.details == "" {
-		return execute(w, templates(), d.form+".html.tmpl", d.data)
-	}
 	var page bytes.Buffer
 	err := execute(&page, templates(), d.form+".html.tmpl", d.data)
 	if err == nil {

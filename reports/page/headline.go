@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,19 +135,14 @@ func when(s judge.Situation) string {
 
 func meaning(s judge.Situation) string {
 	words := degreeWords[s.Degree]
-	text := words.meaning
-	if s.Group().Taken && words.taken != "" {
-		text = words.taken
+	if s.Group().Taken {
+		return cmp.Or(words.taken, words.meaning)
 	}
-	return text
+	return words.meaning
 }
 
 func plainText(fs []fragment) string {
-	var b strings.Builder
-	for _, f := range fs {
-		b.WriteString(f.Text)
-	}
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(strings.Join(result.Each(fs, func(f fragment) string { return f.Text }), ""))
 }
 
 // noDecision replaces the headline of a run without closed-loop results.

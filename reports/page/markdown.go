@@ -136,10 +136,5 @@ func blockText(s string) string {
 }
 
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s), func(r rune) bool { return r == ' ' }), " ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || unicode.IsControl(r) }), " ")
 }
