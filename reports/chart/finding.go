@@ -20,21 +20,10 @@ func Slug(f *result.Finding, i int) string {
 }
 
 func Title(f *result.Finding) string {
-	switch {
-	case f.Question != "":
-		return f.Question
-	case f.Name != "":
-		return f.Name
-	}
-	return "An experiment without a question"
+	return cmp.Or(f.Question, f.Name, "An experiment without a question")
 }
 
-func Answer(f *result.Finding) string {
-	if f.Answer == "" {
-		return "The experiment gave no answer."
-	}
-	return f.Answer
-}
+func Answer(f *result.Finding) string { return cmp.Or(f.Answer, "The experiment gave no answer.") }
 
 // FindingCharts returns every table of the findings of run. A drawn table has a name that is
 // unique also in the Suite: the experiment's, with "-2" and so on for further ones.

@@ -144,12 +144,7 @@ func (l *loadedLock) wait(i int, q, floor float64) (v float64, ok bool) {
 	return max(v, floor, 1), ok
 }
 
-func (s *loadSweep) floor() (most float64) {
-	for _, g := range s.groups {
-		most = max(most, g.Floor())
-	}
-	return most
-}
+func (s *loadSweep) floor() float64 { return slices.Max(result.Each(s.groups, (*Group).Floor)) }
 
 func (s *loadSweep) load() string { return numfmt.Plural(s.workers, "worker") + ", " + s.context }
 

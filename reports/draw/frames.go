@@ -52,12 +52,10 @@ func (l *Lines) shape() Shape {
 
 // split returns the lines of each frame.
 func (l *Lines) split() (out [][]line) {
-	index := make(map[string]int)
 	for _, ln := range l.Lines {
-		i, known := index[ln.frame]
-		if !known {
-			i = len(out)
-			index[ln.frame], out = i, append(out, nil)
+		i := slices.IndexFunc(out, func(lines []line) bool { return lines[0].frame == ln.frame })
+		if i < 0 {
+			i, out = len(out), append(out, nil)
 		}
 		out[i] = append(out[i], ln)
 	}

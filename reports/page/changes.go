@@ -100,7 +100,14 @@ func (x *Changes) Write(w io.Writer, format string, width int) error {
 // History returns a report about h, with unchanged series folded.
 func History(h *judge.History) *Document {
 	doc := outlineHistory(h)
-	first, others := notable(h)
+	var first, others []*judge.HistorySeries
+	for i := range h.Series {
+		if s := &h.Series[i]; s.Notable() {
+			first = append(first, s)
+		} else {
+			others = append(others, s)
+		}
+	}
 	doc.draw(h, first, "changes", "Which cases changed?", false)
 	doc.draw(h, others, "unchanged", "How steady are the others?", true)
 	doc.define(h)
@@ -133,18 +140,6 @@ type historyDocument struct {
 
 func (doc *historyDocument) document() *Document {
 	return &Document{form: "history", data: doc}
-}
-
-// notable splits the series of h by a change.
-func notable(h *judge.History) (first, others []*judge.HistorySeries) {
-	for i := range h.Series {
-		if s := &h.Series[i]; s.Notable() {
-			first = append(first, s)
-		} else {
-			others = append(others, s)
-		}
-	}
-	return first, others
 }
 
 func composeComparison(c *judge.Comparison, ts []judge.Table) *historyDocument {

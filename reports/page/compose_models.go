@@ -46,18 +46,10 @@ func studies(run *result.Run) (out []section) {
 
 // methodText describes how an experiment is made, its source and its notes.
 func methodText(f *result.Finding) string {
-	var parts []string
-	if f.Method != "" {
-		parts = append(parts, "Method: "+f.Method)
-	}
-	if f.Source != "" {
-		parts = append(parts, "Source: "+f.Source)
-	}
-	parts = append(parts, f.Notes...)
-	for i := range parts {
-		parts[i] = numfmt.Sentence(parts[i])
-	}
-	return strings.Join(parts, " ")
+	var parts phrases
+	parts.add(f.Method != "", "Method: %s", f.Method)
+	parts.add(f.Source != "", "Source: %s", f.Source)
+	return strings.Join(result.Each(append(parts, f.Notes...), numfmt.Sentence), " ")
 }
 
 func composeSimulated(run *result.Run) (out []section) {

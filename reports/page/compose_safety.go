@@ -229,7 +229,11 @@ func scenarioFigure(rows []result.Survival) figure {
 		f.Answer += " Source: " + h.Source
 	}
 	for _, r := range rows {
-		row := []string{r.Fault.Lock.Name, outcome(r).Text, perThousand(r), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.SI(float64(r.N)), strings.Join(seen(r), " · ")}
+		violations := numfmt.Number(r.Violations)
+		if r.AtLeast {
+			violations = "≥" + numfmt.Space + violations
+		}
+		row := []string{r.Fault.Lock.Name, outcome(r).Text, violations, numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.SI(float64(r.N)), strings.Join(seen(r), " · ")}
 		if r.N > 0 {
 			row[3] = numfmt.Percent(100 * r.Bound)
 		}
@@ -242,15 +246,6 @@ func scenarioFigure(rows []result.Survival) figure {
 		f.Rows = append(f.Rows, row)
 	}
 	return f
-}
-
-// perThousand formats the number of violations of row in 1,000 faults.
-func perThousand(row result.Survival) string {
-	text := numfmt.Number(row.Violations)
-	if row.AtLeast {
-		text = "≥" + numfmt.Space + text
-	}
-	return text
 }
 
 // lasting formats a time that may be infinite or negative.

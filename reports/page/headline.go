@@ -166,7 +166,8 @@ func answers(ds []judge.Decision) (out []answerRow) {
 	for _, d := range ds {
 		a := answerRow{Requirement: strings.TrimSuffix(numfmt.Sentence(requirement(d)), "."), Setting: chart.SettingOf(d.Situation), Meaning: meaning(d.Situation), Use: d.Use, Why: chart.Why(d)}
 		if d.Use != "" {
-			a.Doc = docOf(d)
+			ss := d.Situation.Group().Series
+			a.Doc = ss[slices.IndexFunc(ss, func(s *judge.Series) bool { return s.Lock.Name == d.Use })].Lock.Doc
 			a.Rate = chart.Estimated(d)
 		}
 		if d.Class != nil {
@@ -183,15 +184,6 @@ func requirement(d judge.Decision) string {
 		text += ", if " + d.Class.Where
 	}
 	return text
-}
-
-func docOf(d judge.Decision) string {
-	for _, s := range d.Situation.Group().Series {
-		if s.Lock.Name == d.Use {
-			return s.Lock.Doc
-		}
-	}
-	return ""
 }
 
 func tolerances(c result.Class) (out []sign) {
