@@ -113,13 +113,6 @@ func networkParts(page string) (out []string) {
 	return out
 }
 
-func requireAccessible(t *testing.T, page string) {
-	t.Helper()
-	for _, m := range inaccessibleParts(page) {
-		t.Error(m)
-	}
-}
-
 func findIllegible(page string) (out []string) {
 	tags := figureTag.FindAllString(page, -1)
 	for i, tag := range tags {
@@ -154,6 +147,7 @@ func pages(t *testing.T) map[string]string {
 	out["distance"] = pageOf(t, distant)
 	quiet := synthetic.Days("a", 2, 3, 8, []int{1}, []synthetic.Model{synthetic.Fast("mcs", 1e6)}, func(int, string) float64 { return 1 })
 	out["history"], out["quiet history"] = htmlOf(t, History(historyOf(synthetic.TwoMachines()))), htmlOf(t, History(historyOf(quiet)))
+	out["simulated"], out["beside simulations"] = pageOf(t, simulatedRun()), pageOf(t, besideRun())
 	out["machines"] = htmlOf(t, machinesOf(loadMachines(machineRuns...)))
 	return out
 }

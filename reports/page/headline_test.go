@@ -225,10 +225,8 @@ func TestTableText(t *testing.T) {
 
 func TestAgree(t *testing.T) {
 	made := func(seed uint64, noise, a, b float64) *result.Run {
-		model := func(name string, rate float64) synthetic.Model {
-			return synthetic.Model{Lock: synthetic.Local(name, harness.Blocking, harness.Correct), Rate: func(int) float64 { return rate }, Noise: noise}
-		}
-		return synthetic.Run(seed, 12, 2, []int{1}, model("sync-mutex", a), model("b", b))
+		noisy := func(m *synthetic.Model) { m.Noise = noise }
+		return synthetic.Run(seed, 12, 2, []int{1}, synthetic.With(blockingModel("sync-mutex", a), noisy), synthetic.With(blockingModel("b", b), noisy))
 	}
 	var alike, split []*result.Run
 	for seed := range uint64(10) {
@@ -250,8 +248,7 @@ func TestAgree(t *testing.T) {
 		{"two differ", split, false, "sync-mutex: 8, b: 2 FAILED"},
 		{"large differences without significance", []*result.Run{made(1, 3, 2e6, 1e6)}, false, "FAILED: less than 90 % of these"},
 		{"one run", alike[:1], true, "headline 1 of 1 "},
-		{"a row is missing", append([]*result.Run{synthetic.Run(1, 12, 2, []int{1, 2}, synthetic.Model{
-			Lock: synthetic.Local("sync-mutex", harness.Blocking, harness.Correct), Rate: func(int) float64 { return 1e6 }})}, alike[1:]...), false, "1 of 10"},
+		{"a row is missing", append([]*result.Run{synthetic.Run(1, 12, 2, []int{1, 2}, blockingModel("sync-mutex", 1e6))}, alike[1:]...), false, "1 of 10"},
 	} {
 		var out strings.Builder
 		if agree, err := WriteAgreement(&out, c.runs, 0.9, 0.9); err != nil || agree != c.want || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), c.says) {

@@ -74,7 +74,9 @@ func TestDifferences(t *testing.T) {
 		"Locklab: 0123abc on a; f00 on b.":         func(r *result.Run) { r.Manifest.Commit = "f00" },
 		"Redis: – on a; 7 on b.":                   func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
 		"b has 2 simulations, which are not shown": func(r *result.Run) { r.Simulations = simulatedRun().Simulations[:2] },
-		"Not measured on b, but elsewhere: mutex":  func(r *result.Run) { r.Results = withoutLock(r.Results, "mutex") },
+		"Not measured on b, but elsewhere: mutex": func(r *result.Run) {
+			r.Results = slices.DeleteFunc(r.Results, func(r *result.Result) bool { return r.Lock.Name == "mutex" })
+		},
 		"On b these locks broke a promise, and are in no chart of it: mcs.": func(r *result.Run) {
 			r.Results[0].Violations = []oracle.Violation{{Rule: "exclusion", Count: 1}}
 		},
@@ -90,10 +92,6 @@ func TestDifferences(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-}
-
-func withoutLock(rs []*result.Result, lock string) []*result.Result {
-	return slices.DeleteFunc(rs, func(r *result.Result) bool { return r.Lock.Name == lock })
 }
 
 func machinesOf(ms []chart.Machine) *Document {

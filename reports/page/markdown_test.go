@@ -17,12 +17,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-func markdownOf(t *testing.T, run *result.Run) (string, map[string][]byte) {
-	t.Helper()
-	pictures := make(map[string][]byte)
-	return writtenBy(t, func(w io.Writer) error { return Report(run).Markdown(w, "charts", keepPicture(pictures)) }), pictures
-}
-
 // formsOf returns the report of run in each form for readers.
 func formsOf(t *testing.T, run *result.Run) map[string]string {
 	t.Helper()
@@ -33,16 +27,6 @@ func documentForms(t *testing.T, d *Document) map[string]string {
 	t.Helper()
 	text := writtenBy(t, func(w io.Writer) error { return d.Markdown(w, "charts", noPicture) })
 	return map[string]string{"page": htmlOf(t, d), "Markdown": text, "terminal": textOf(t, d)}
-}
-
-func keepPicture(pictures map[string][]byte) func(string, []byte) error {
-	return func(path string, png []byte) error {
-		if pictures[path] != nil {
-			return fmt.Errorf("%s twice", path)
-		}
-		pictures[path] = png
-		return nil
-	}
 }
 
 func completeRun() *result.Run {
@@ -62,7 +46,16 @@ var imageRE = regexp.MustCompile(`!\[((?:[^\]\\]|\\.)*)\]\(<([^>]*)>\)`)
 // TestMarkdown: the text has the pictures of the page, each with a description.
 func TestMarkdown(t *testing.T) {
 	run := completeRun()
-	text, pictures := markdownOf(t, run)
+	pictures := make(map[string][]byte)
+	text := writtenBy(t, func(w io.Writer) error {
+		return Report(run).Markdown(w, "charts", func(path string, png []byte) error {
+			if pictures[path] != nil {
+				return fmt.Errorf("%s twice", path)
+			}
+			pictures[path] = png
+			return nil
+		})
+	})
 	images := imageRE.FindAllStringSubmatch(text, -1)
 	if drawn := strings.Count(pageOf(t, run), "<svg"); len(images) != drawn || len(pictures) != drawn {
 		t.Errorf("%d images of %d pictures, want %d", len(images), len(pictures), drawn)
@@ -151,7 +144,7 @@ func TestEscapes(t *testing.T) {
 			t.Errorf("figure %d is not well-formed: %v", i, err)
 		}
 	}
-	text, _ := markdownOf(t, run)
+	text := formsOf(t, run)["Markdown"]
 	checkTables(t, text)
 	shown := prose(t, text)
 	allowed := regexp.MustCompile(`</?(details|summary)>|<br>|<a id="(metric|term)-[a-z0-9-]+"></a>|\(<charts/[a-z0-9-]*\.png>\)`)

@@ -63,10 +63,6 @@ var spoilers = map[string]func(r *result.Result){
 			r.Wait[i].Value *= 3
 		}
 	},
-	"workers":   func(r *result.Result) { r.Workers = append([]uint64{r.Ops * 9}, r.Workers[1:]...) },
-	"handovers": func(r *result.Result) { r.Handovers = r.Ops / 3 },
-	"ops":       func(r *result.Result) { r.Ops += r.Ops / 3 },
-	"hold":      func(r *result.Result) { r.Hold.Sum += r.Elapsed / 2 },
 }
 
 // TestChartsDrawTheirData: a chart changes exactly with the metrics and fields it names.

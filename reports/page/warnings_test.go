@@ -118,21 +118,13 @@ func TestWarningsInOrder(t *testing.T) {
 	}
 }
 
-func runWithSpeed(rounds int, noise float64, speed func(round int) float64) *result.Run {
-	var models []synthetic.Model
-	for i := range 6 {
-		models = append(models, synthetic.With(synthetic.Fast(string(rune('a'+i)), 1e6*float64(1+i)), func(m *synthetic.Model) { m.Noise = noise }))
-	}
-	run := synthetic.Run(4, rounds, 2, []int{1, 2}, models...)
-	for _, r := range run.Results {
-		r.Elapsed = time.Duration(float64(r.Elapsed) / speed(r.Round))
-	}
-	return run
-}
-
 // TestDrift: a trend in the speed of the machine is reported, a steady machine is not. The
 // verdict is the same, because it compares within rounds.
 func TestDrift(t *testing.T) {
+	var models []synthetic.Model
+	for i := range 6 {
+		models = append(models, synthetic.Fast(string(rune('a'+i)), 1e6*float64(1+i)))
+	}
 	for _, c := range []struct {
 		name  string
 		speed func(round int) float64
@@ -146,7 +138,10 @@ func TestDrift(t *testing.T) {
 		{"one slow round", func(r int) float64 { return map[bool]float64{true: 0.6, false: 1}[r == 3] }, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			run := runWithSpeed(10, 0.01, c.speed)
+			run := synthetic.Run(4, 10, 2, []int{1, 2}, models...)
+			for _, r := range run.Results {
+				r.Elapsed = time.Duration(float64(r.Elapsed) / c.speed(r.Round))
+			}
 			q := assess(run, nil)
 			var got []string
 			for _, w := range q.Warnings {
