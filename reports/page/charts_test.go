@@ -122,7 +122,7 @@ func TestGuards(t *testing.T) {
 		{matrix, "m (only 2 cells)."},
 	} {
 		line := "Charts left out, because they would show nothing: " + c.want
-		for form, text := range map[string]string{"page": pageOf(t, c.run), "brief page": htmlOf(t, Brief(c.run, "details.html")), "Markdown": formsOf(t, c.run)["Markdown"]} {
+		for form, text := range map[string]string{"page": htmlOf(t, Report(c.run)), "brief page": htmlOf(t, Brief(c.run, "details.html")), "Markdown": formsOf(t, Report(c.run))["Markdown"]} {
 			if !strings.Contains(text, line) {
 				t.Errorf("the %s lacks %q", form, line)
 			}
@@ -311,7 +311,7 @@ func TestCannotPredict(t *testing.T) {
 			t.Errorf("got %v, want a line with %q", err, c.want)
 		}
 		c.run.RoundTrips = []time.Duration{time.Millisecond}
-		for name, text := range formsOf(t, c.run) {
+		for name, text := range formsOf(t, Report(c.run)) {
 			if strings.Contains(text, c.section) {
 				t.Errorf("%s: the %s has the section", c.want, name)
 			}

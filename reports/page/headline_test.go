@@ -119,7 +119,7 @@ func TestPublishedTries(t *testing.T) {
 		run.AddPublished([]*result.FaultResult{least, synthetic.Fault("stopped", least.Lock, 200, 0, nil, result.Failover)}, "commit abc")
 		run.Faults = result.AddFault(run.Faults, synthetic.Fault("killed", least.Lock, 1, 0, nil, result.Failover))
 	}
-	page, whole := htmlOf(t, Brief(run, "details.html")), pageOf(t, run)
+	page, whole := htmlOf(t, Brief(run, "details.html")), htmlOf(t, Report(run))
 	if strings.Contains(page, "Violations") || strings.Contains(whole, "None.") || !strings.Contains(whole, "0 of 20 windows of 2 locks, with ") {
 		t.Error("a page without a violation has more than their number in the measured windows")
 	}
@@ -209,7 +209,7 @@ func TestTableText(t *testing.T) {
 		for _, r := range run.Results { // a name of four letters has one block a round
 			r.Blocks = &result.Blocks{Elapsed: []int64{1, int64(len(r.Lock.Name) - 4)}}
 		}
-		for form, text := range formsOf(t, run) {
+		for form, text := range formsOf(t, Report(run)) {
 			if c.rounds < stat.MinRounds && strings.Contains(text, "differs significantly") {
 				t.Errorf("%s: the %s judges %d rounds", c.name, form, c.rounds)
 			}

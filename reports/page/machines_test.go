@@ -121,7 +121,7 @@ func TestMachinesOfAnyKind(t *testing.T) {
 		"three":  {nameMachines([]*result.Run{alike[0].Run, alike[1].Run, other}, []string{"a", "b", "c"}), "≤ 5\u00a0s), the same as mutex and mcs; on b"},
 		"remote": {nameMachines([]*result.Run{gallery(2), gallery(2)}, []string{"a", "b"}), "machines-throughput-distributed"},
 	} {
-		text := fmt.Sprint(documentForms(t, machinesOf(c.ms)))
+		text := fmt.Sprint(formsOf(t, machinesOf(c.ms)))
 		if !strings.Contains(text, c.want) {
 			t.Errorf("%s: the report lacks %q", name, c.want)
 		}

@@ -115,12 +115,6 @@ func TestQuality(t *testing.T) {
 	if q.Good() || len(q.Warnings) != 3 || len(q.Skipped) != 2 || q.Skipped[0] != "x and y were not measured: no Java" {
 		t.Fatalf("got %+v, want three kinds of warning and two reasons", q)
 	}
-	if w := q.Warnings[0]; w.Where != "the whole run" || w.Text != "This is a guest." {
-		t.Errorf("first warning is %+v, want that of the whole run", w)
-	}
-	if w := q.Warnings[1]; w.Where != "5 of 5 results" || !strings.HasPrefix(w.Text, "Steal is ") {
-		t.Errorf("second warning is %+v, want one of steal in 5 of 5", w)
-	}
 	if want := "Partial run: it ended in round 3 of 3, after 5 results."; q.Partial != want {
 		t.Errorf("got %q, want %q", q.Partial, want)
 	}
@@ -142,7 +136,7 @@ func TestBriefPage(t *testing.T) {
 	run := chaosRun(t)
 	run.Results = append(run.Results, gallery(12).Results...)
 	run.Results = append(run.Results, varyResults(run, func(w *harness.Workload) { w.Reads = 90 }, 1)...)
-	page, whole := htmlOf(t, Brief(run, "details.html")), pageOf(t, run)
+	page, whole := htmlOf(t, Brief(run, "details.html")), htmlOf(t, Report(run))
 	charts, words := strings.Count(page, "<svg"), len(strings.Fields(tagsRE.ReplaceAllString(page, " ")))
 	if charts < 2 || charts > 15 || words > 6000 || strings.Count(whole, "<svg") <= charts {
 		t.Errorf("%d charts, %d words", charts, words)
@@ -264,7 +258,7 @@ func TestManyGroups(t *testing.T) {
 		}
 		run.Results = append(run.Results, part.Results...)
 	}
-	html := pageOf(t, run)
+	html := htmlOf(t, Report(run))
 	if n := len(html); n > 3<<20 {
 		t.Errorf("the page is %d bytes, want at most 3 MiB", n)
 	}

@@ -108,14 +108,14 @@ func TestSafetyUntested(t *testing.T) {
 	if !strings.HasSuffix(first, "(not tested for failures).") {
 		t.Errorf("the first sentence is %q", first)
 	}
-	for what, text := range formsOf(t, run) {
+	for what, text := range formsOf(t, Report(run)) {
 		if !strings.Contains(text, "not tested for failures") || what != "terminal" && !strings.Contains(text, "locklab chaos --out DIR") || strings.Contains(text, "✓ no anomaly") {
 			t.Errorf("the %s does not say that nothing was tested", what)
 		}
 	}
 	run.Results, run.Faults = nil, []*result.FaultResult{{Scenario: "holder-crash", Lock: run.Results[0].Lock, Skipped: "no server"}}
 	run.Manifest.Interrupted, run.Manifest.Cases = true, 0
-	if text := formsOf(t, run)["terminal"]; !strings.HasPrefix(text, s.Title) || strings.Contains(text, "simulated") || !strings.Contains(text, "Not tested: no") || !strings.Contains(text, "it ended early.") {
+	if text := formsOf(t, Report(run))["terminal"]; !strings.HasPrefix(text, s.Title) || strings.Contains(text, "simulated") || !strings.Contains(text, "Not tested: no") || !strings.Contains(text, "it ended early.") {
 		t.Errorf("without any try the terminal shows\n%s", text)
 	}
 	local := synthetic.Run(5, 12, 2, []int{1, 8}, synthetic.Fast("a", 1e6))

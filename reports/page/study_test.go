@@ -54,7 +54,7 @@ func TestFindingCharts(t *testing.T) {
 		}
 		seen[n] = true
 	}
-	if bad := inaccessibleParts(pageOf(t, run)); bad != nil {
+	if bad := inaccessibleParts(htmlOf(t, Report(run))); bad != nil {
 		t.Error(bad)
 	}
 }
@@ -97,7 +97,7 @@ func TestAwkwardTables(t *testing.T) {
 				}
 			}
 		}
-		text := pageOf(t, run)
+		text := htmlOf(t, Report(run))
 		if bad := findUnformatted(text); bad != "" {
 			t.Errorf("%s: %s", name, bad)
 		}
@@ -120,7 +120,7 @@ func TestLargeTables(t *testing.T) {
 			t.Errorf("%s: the picture is %v high, and says %q", kind, pic.Height, how)
 		}
 	}
-	page := pageOf(t, &result.Run{Findings: []*result.Finding{{Tables: []result.Table{{Columns: long.Columns, Rows: long.Rows}}}}})
+	page := htmlOf(t, Report(&result.Run{Findings: []*result.Finding{{Tables: []result.Table{{Columns: long.Columns, Rows: long.Rows}}}}}))
 	if want := "These are the first 400 of 5000 rows; results.jsonl has all of them."; !strings.Contains(page, want) || strings.Count(page, "<tr>") > 420 {
 		t.Errorf("the page lacks %q, or has more rows than it says", want)
 	}
