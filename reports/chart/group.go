@@ -257,10 +257,7 @@ func withInterval(title string, m *result.Metric) []column {
 
 func (g *Group) table(need *result.Metric, parts ...[]column) Table {
 	columns := slices.Concat(parts...)
-	t := Table{Head: Titles("lock", "workers", "rounds")}
-	for _, col := range columns {
-		t.Head = append(t.Head, col.head)
-	}
+	t := Table{Head: append(Titles("lock", "workers", "rounds"), result.Each(columns, func(col column) Heading { return col.head })...)}
 	for _, s := range g.Series {
 		for _, w := range g.Workers {
 			c := s.Cells[w]

@@ -240,9 +240,7 @@ func (s *loadSweep) lines() *draw.Lines {
 	floor := s.floor()
 	l := &draw.Lines{XTitle: "acquisitions requested, all workers together (log scale)", XScale: draw.Logarithm, Y: draw.LogScale,
 		YTitle: "time from the intended start to the grant (log scale)", Format: numfmt.Nanos, Notes: s.notes()}
-	for _, r := range s.Rates {
-		l.Stops = append(l.Stops, draw.Stop{At: float64(r), Label: r.String()})
-	}
+	l.Stops = result.Each(s.Rates, func(r harness.Rate) draw.Stop { return draw.Stop{At: float64(r), Label: r.String()} })
 	for _, x := range s.Locks {
 		if x.closed > 0 {
 			l.Stops = append(l.Stops, draw.Stop{At: x.closed})

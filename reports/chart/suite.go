@@ -16,16 +16,6 @@ var Suite = []*Chart{
 	RankingRemote, HandoversRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote,
 }
 
-// Charts returns the charts of [Suite] that have something to draw, each of its subject in gs.
-func Charts(gs []*Group) (out []Named) {
-	for _, c := range Suite {
-		if g := c.Subject(gs); g != nil {
-			out = append(out, c.Of(g))
-		}
-	}
-	return out
-}
-
 // Of returns the picture of g by c with its texts.
 func (c *Chart) Of(g *Group) Named {
 	pic := c.Drawn(g)

@@ -110,7 +110,12 @@ func History(h *judge.History) *Document {
 	}
 	doc.draw(h, first, "changes", "Which cases changed?", false)
 	doc.draw(h, others, "unchanged", "How steady are the others?", true)
-	doc.define(h)
+	doc.Terms = terms
+	doc.Metrics = chart.Distinct(h.Series, func(s judge.HistorySeries) *result.Metric { return s.Metric })
+	if len(h.Series) > 0 {
+		s := &h.Series[0]
+		doc.Lines = linesOf(s.Lock.Name, s.Workload.Workers)
+	}
 	return doc.document()
 }
 
@@ -198,13 +203,4 @@ func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, na
 func caseList(ss []*judge.HistorySeries) string {
 	names := chart.Distinct(ss, (*judge.HistorySeries).Title)
 	return "How did " + numfmt.List(names, len(names)) + " go from run to run?"
-}
-
-func (doc *historyDocument) define(h *judge.History) {
-	doc.Terms = terms
-	doc.Metrics = chart.Distinct(h.Series, func(s judge.HistorySeries) *result.Metric { return s.Metric })
-	if len(h.Series) > 0 {
-		s := &h.Series[0]
-		doc.Lines = linesOf(s.Lock.Name, s.Workload.Workers)
-	}
 }

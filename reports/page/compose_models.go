@@ -60,9 +60,7 @@ func composeSimulated(run *result.Run) (out []section) {
 			s.Title += ", " + chart.WorkloadOf(m.Like)
 			s.Folded = true
 		}
-		for _, c := range of[m] {
-			s.Figures = append(s.Figures, newFigure(c, c.Name))
-		}
+		s.Figures = result.Each(of[m], func(c chart.Named) figure { return newFigure(c, c.Name) })
 		out = append(out, s)
 	}
 	return out

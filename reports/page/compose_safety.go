@@ -88,14 +88,9 @@ func composeSafety(run *result.Run) *safetySection {
 		out.Locks, out.Scenarios = nil, nil
 		return out
 	}
-	for _, g := range result.Guarantees {
-		out.Guarantees = append(out.Guarantees, string(g))
-	}
+	out.Guarantees = result.Each(result.Guarantees, func(g result.Guarantee) string { return string(g) })
 	charts, notes := chart.FaultCharts(run)
-	out.Notes = notes
-	for _, c := range charts {
-		out.Figures = append(out.Figures, newFigure(c, c.Name))
-	}
+	out.Notes, out.Figures = notes, result.Each(charts, func(c chart.Named) figure { return newFigure(c, c.Name) })
 	return out
 }
 
@@ -158,11 +153,7 @@ func safetyAnswer(s *safetySection, refuted []string) string {
 }
 
 func testCommand(run *result.Run) string {
-	dir := run.Dir
-	if dir == "" {
-		dir = "THIS"
-	}
-	return judge.TestCommand + "\nlocklab report " + quote(dir) + " --chaos DIR"
+	return judge.TestCommand + "\nlocklab report " + quote(cmp.Or(run.Dir, "THIS")) + " --chaos DIR"
 }
 
 func sources(run *result.Run) (out []string) {

@@ -45,7 +45,7 @@ func (d *Document) Markdown(w io.Writer, folder string, picture func(path string
 		"summary": func(s string) string { return html.EscapeString(oneLine(s)) },
 		"unknown": func() string { return numfmt.Unknown }, "noDecision": func() string { return noDecision },
 	}).Parse(markdownText))
-	return execute(w, t, d.form, d.data)
+	return execute(w, t.ExecuteTemplate, d.form, d.data)
 }
 
 func (m *markdown) image(title, answer, name string, pic draw.Picture) (string, error) {

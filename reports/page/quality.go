@@ -122,11 +122,11 @@ func partial(run *result.Run) string {
 	for _, r := range run.Results {
 		rounds = max(rounds, r.Round+1)
 	}
-	switch experiments := len(run.Findings); {
+	switch {
 	case rounds > 0 || m.Cases > 0:
 		return fmt.Sprintf("Partial run: it ended in round %d of %d, after %s.", rounds, m.Rounds, numfmt.Plural(len(run.Results), "result"))
-	case experiments > 0:
-		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(experiments, "experiment"))
+	case len(run.Findings) > 0:
+		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(len(run.Findings), "experiment"))
 	case len(run.Simulations) > 0:
 		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(len(run.Simulations), "simulation"))
 	}
