@@ -11,6 +11,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -25,9 +26,7 @@ func loadMachines(folders ...string) []chart.Machine {
 
 func TestMachineNames(t *testing.T) {
 	host := func(h string) *result.Run {
-		r := &result.Run{}
-		r.Manifest.Machine.Host = h
-		return r
+		return &result.Run{Manifest: result.Manifest{Machine: machine.Environment{Host: h}}}
 	}
 	for _, c := range []struct{ hosts, folders, want []string }{
 		{[]string{"a", "b"}, []string{"x/1", "x/2"}, []string{"a", "b"}},

@@ -41,7 +41,6 @@ func openLoop(r *result.Result, rate harness.Rate) *result.Result {
 		o.Open.Backlog = o.Open.Offered - o.Ops
 		o.Open.Late, o.Open.Behind = o.Open.Offered, o.Open.Backlog
 	}
-	o.CPU.Time = time.Second
 	return &o
 }
 

@@ -1,11 +1,11 @@
 package page
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -126,16 +126,11 @@ func TestLargeTables(t *testing.T) {
 	}
 }
 
-// laboratoryFindings are synthetic: bars, lines, fields and words with gaps, long names, and zeros.
-// None of their figures is published.
-//
-//go:embed testdata/laboratory.json
-var laboratoryFindings []byte
-
-// hardwareFindings returns a run of the synthetic findings cost, sharing, core-to-core and listing.
+// hardwareFindings returns a run of the synthetic findings cost, sharing, core-to-core and listing:
+// bars, lines, fields and words with gaps, long names, and zeros. None of their figures is published.
 func hardwareFindings() *result.Run {
 	run := synthetic.Run(1, 0, 2, nil)
-	if err := json.Unmarshal(laboratoryFindings, &run.Findings); err != nil {
+	if err := json.Unmarshal(must(os.ReadFile("testdata/laboratory.json")), &run.Findings); err != nil {
 		panic(err)
 	}
 	return run
