@@ -157,14 +157,14 @@ func figure(v any, known bool) any {
 }
 
 // OneCell returns text as a cell of a CSV file that no spreadsheet interprets as a formula.
-// If it begins like one (= + - @, a tab, a line end, or a wide form of these), an
+// If it begins like one (= + - @ | %, a tab, a line end, or a wide form of these), an
 // apostrophe comes first. A number stays a number. Source: OWASP, CSV Injection.
 func OneCell(text string) string {
 	if _, err := strconv.ParseFloat(text, 64); err == nil && strings.Trim(text, "+-.0123456789eE") == "" {
 		return text
 	}
 	// Spreadsheets skip blanks before they interpret a cell.
-	if start := strings.TrimLeft(text, " \u00a0"); start != "" && strings.ContainsAny(string([]rune(start)[0]), "=+-@\t\r\n＝＋－＠") {
+	if start := strings.TrimLeft(text, " \u00a0"); start != "" && strings.ContainsAny(string([]rune(start)[0]), "=+-@\t\r\n|%＝＋－＠") {
 		return "'" + text
 	}
 	return text

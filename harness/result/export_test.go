@@ -160,7 +160,7 @@ func TestCell(t *testing.T) {
 	for text, want := range map[string]string{
 		"": "", "mcs": "mcs", "1": "1", "-1": "-1", "+1.5e-9": "+1.5e-9", "-0": "-0", "12 M/s": "12 M/s", "a=b": "a=b",
 		"=1+1": "'=1+1", "+cmd": "'+cmd", "-2+3": "'-2+3", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1",
-		" =1": "' =1", "\u00a0=1": "'\u00a0=1", "＝1": "'＝1", "-Inf": "'-Inf", "+Inf": "'+Inf", "-nan": "'-nan", "-0x1p4": "'-0x1p4", "-1_0": "'-1_0",
+		" =1": "' =1", "\u00a0=1": "'\u00a0=1", "＝1": "'＝1", "|calc": "'|calc", "%1": "'%1", "-Inf": "'-Inf", "+Inf": "'+Inf", "-nan": "'-nan", "-0x1p4": "'-0x1p4", "-1_0": "'-1_0",
 	} {
 		if got := OneCell(text); got != want {
 			t.Errorf("Cell(%q) = %q, want %q", text, got, want)

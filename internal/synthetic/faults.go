@@ -33,8 +33,7 @@ func Fault(scenario string, lock result.Lock, tries int, window time.Duration, s
 	return r
 }
 
-// Faults returns synthetic results of failure scenarios for the distributed locks of
-// [Zoo].
+// Faults returns synthetic results of failure scenarios for five distributed locks.
 func Faults() (out []*result.FaultResult) {
 	lock := func(name string, family harness.Family, kind string, fenced, fifo bool) result.Lock {
 		l := Served(name, family, kind)

@@ -135,54 +135,6 @@ func (m Model) owners(rng *rand.Rand, shares []float64) (log []uint16, burst int
 // Constant returns a rate that does not depend on the workers.
 func Constant(v float64) func(int) float64 { return func(int) float64 { return v } }
 
-func Zoo(rounds int) *result.Run {
-	falling := func(from, at1 float64) func(int) float64 {
-		return func(w int) float64 {
-			if w == 1 {
-				return at1
-			}
-			return from / math.Pow(float64(w), 0.3)
-		}
-	}
-	collapsing := func(from, at1 float64) func(int) float64 {
-		return func(w int) float64 {
-			if w > 2 {
-				return from / 100 / float64(w)
-			}
-			return falling(from, at1)(w)
-		}
-	}
-	run := Run(7, rounds, 2, []int{1, 2, 4, 8, 16, 64},
-		Model{Lock: Local("tas", harness.Spin, harness.Correct), Rate: falling(20e6, 80e6), Skew: 3, Handed: 0.1, Noise: 0.05},
-		Model{Lock: Local("ttas", harness.Spin, harness.Correct), Rate: falling(22e6, 80e6), Skew: 2.5, Handed: 0.1, Noise: 0.05},
-		Model{Lock: Local("backoff", harness.Spin, harness.Correct), Rate: falling(33e6, 79e6), Skew: 2, Handed: 0.05, Noise: 0.04},
-		Model{Lock: Local("ticket", harness.Spin, harness.Correct), Rate: collapsing(15e6, 78e6), Handed: 1, Noise: 0.03},
-		Model{Lock: Local("mcs", harness.Spin, harness.Correct), Rate: collapsing(18e6, 50e6), Handed: 1, Noise: 0.03},
-		Model{Lock: Local("clh", harness.Spin, harness.Correct), Rate: collapsing(18.3e6, 55e6), Handed: 1, Noise: 0.03},
-		Model{Lock: Local("hemlock", harness.Spin, harness.Correct), Rate: collapsing(16e6, 60e6), Handed: 1, Noise: 0.03},
-		Model{Lock: Local("reciprocating", harness.Spin, harness.Correct), Rate: collapsing(21e6, 70e6), Skew: 0.2, Handed: 1, Noise: 0.03},
-		Model{Lock: Local("sync.mutex", harness.Blocking, harness.Correct), Rate: falling(25e6, 75e6), Skew: 0.7, Handed: 0.2, Noise: 0.02},
-		Model{Lock: Local("rwmutex", harness.Blocking, harness.Correct), Rate: falling(12e6, 40e6), Skew: 0.3, Handed: 0.2, Noise: 0.02},
-		Model{Lock: Local("chan", harness.Blocking, harness.Correct), Rate: falling(7e6, 22e6), Skew: 0.1, Handed: 0.9, Noise: 0.02},
-		Model{Lock: Local("futex", harness.Blocking, harness.Correct), Rate: falling(24.5e6, 76e6), Skew: 1.1, Handed: 0.2, Noise: 0.05},
-		Model{Lock: Local("empty", harness.Blocking, harness.Control), Rate: Constant(400e6), Noise: 0.02},
-		Model{Lock: Local("counter", harness.Peer, harness.Correct), Rate: Constant(500e6), Breaks: true},
-	)
-	remote := Run(8, rounds, 2, []int{1, 2, 4, 8},
-		Model{Lock: Served("redis-lock", harness.Redis, "redis"), Rate: falling(3000, 2500), Skew: 3, Handed: 0.1, Noise: 0.05},
-		Model{Lock: Served("redis-queue", harness.Redis, "redis"), Rate: falling(1900, 1500), Handed: 1, Noise: 0.05},
-		Model{Lock: Served("zk-lock", harness.ZooKeeper, "zookeeper"), Rate: falling(700, 400), Handed: 1, Noise: 0.05},
-		Model{Lock: Served("zk-handoff", harness.ZooKeeper, "zookeeper"), Rate: falling(1100, 420), Handed: 1, Noise: 0.05},
-		Model{Lock: Served("redsync", harness.Peer, "redis"), Rate: falling(300, 2200), Skew: 1, Handed: 0.5, Noise: 0.1},
-	)
-	for _, r := range remote.Results {
-		r.Workload.Hold.Mean = time.Millisecond
-	}
-	run.Results = append(run.Results, remote.Results...)
-	run.Manifest.Cases += remote.Manifest.Cases
-	return run
-}
-
 // Fast returns the model of a spin lock with that rate and little noise.
 func Fast(name string, rate float64) Model {
 	return Model{Lock: Local(name, harness.Spin, harness.Correct), Rate: Constant(rate), Handed: 0.5, Noise: 0.01}

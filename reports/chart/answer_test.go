@@ -75,18 +75,6 @@ func TestWaitAnswerIsTrue(t *testing.T) {
 	}
 }
 
-func TestFloorIsNotALatency(t *testing.T) {
-	h := result.Histogram{{Value: 7, N: 5000}, {Value: 900, N: 5000}}
-	for _, c := range []struct {
-		q, floor float64
-		want     string
-	}{{0.5, 150, "≤ 150 ns"}, {0.9, 150, "900 ns"}, {0.5, 0, "7 ns"}, {0.9999, 150, numfmt.Unknown}} {
-		if got := strings.ReplaceAll(quoted(h, c.q, c.floor), numfmt.Space, " "); got != c.want {
-			t.Errorf("q %v, floor %v: got %q, want %q", c.q, c.floor, got, c.want)
-		}
-	}
-}
-
 // TestCurveEnds: a curve of waits ends at the greatest quantile that its samples resolve.
 func TestCurveEnds(t *testing.T) {
 	for n, want := range map[int64]float64{1: 0, 200: 0.95, 5_000_000: 0.99999} {

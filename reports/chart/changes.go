@@ -3,7 +3,6 @@ package chart
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -91,10 +90,7 @@ func relative(s *judge.HistorySeries, run int) (v stat.Summary) {
 	}
 	over := func(figure float64) float64 { return max(1.0/mostChange, min(figure/stat.Median(all), mostChange)) }
 	p := s.Points[run]
-	if v = (stat.Summary{Median: over(p.Median), Lo: over(p.Lo), Hi: over(p.Hi), N: p.N}); math.IsNaN(v.Median) {
-		return stat.Summary{}
-	}
-	return v
+	return stat.Summary{Median: over(p.Median), Lo: over(p.Lo), Hi: over(p.Hi), N: p.N}
 }
 
 // drawSteps marks the changes of s and its runs with a broken promise, or else writes its

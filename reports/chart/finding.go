@@ -3,7 +3,6 @@ package chart
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 
 	"locklab/harness/result"
@@ -11,10 +10,6 @@ import (
 
 // Stopped is the note on an experiment that ended early.
 const Stopped = "Interrupted: the figures are of what was finished."
-
-func Findings(run *result.Run) []*result.Finding {
-	return slices.DeleteFunc(slices.Clone(run.Findings), func(f *result.Finding) bool { return f == nil })
-}
 
 // Slug returns a suitable name of f, number i of the run, for an address or file name.
 func Slug(f *result.Finding, i int) string {
@@ -25,21 +20,10 @@ func Slug(f *result.Finding, i int) string {
 }
 
 func Title(f *result.Finding) string {
-	switch {
-	case f.Question != "":
-		return f.Question
-	case f.Name != "":
-		return f.Name
-	}
-	return "An experiment without a question"
+	return cmp.Or(f.Question, f.Name, "An experiment without a question")
 }
 
-func Answer(f *result.Finding) string {
-	if f.Answer == "" {
-		return "The experiment gave no answer."
-	}
-	return f.Answer
-}
+func Answer(f *result.Finding) string { return cmp.Or(f.Answer, "The experiment gave no answer.") }
 
 // FindingCharts returns every table of the findings of run. A drawn table has a name that is
 // unique also in the Suite: the experiment's, with "-2" and so on for further ones.
@@ -48,7 +32,7 @@ func FindingCharts(run *result.Run) (out []Named) {
 	for _, c := range Suite {
 		taken[c.Name] = true
 	}
-	for i, f := range Findings(run) {
+	for i, f := range run.Findings {
 		n := 0
 		for k, t := range f.Tables {
 			c := Named{Title: cmp.Or(t.Caption, "Figures"), Finding: f}

@@ -34,10 +34,6 @@ func Groups(run *result.Run) (out []*Group) {
 	return out
 }
 
-func bare(gs []*Group) []*judge.Group {
-	return result.Each(gs, func(g *Group) *judge.Group { return g.Group })
-}
-
 // has reports whether any lock of g has a figure of m.
 func (g *Group) has(m *result.Metric) bool {
 	for _, s := range g.Series {
@@ -261,10 +257,7 @@ func withInterval(title string, m *result.Metric) []column {
 
 func (g *Group) table(need *result.Metric, parts ...[]column) Table {
 	columns := slices.Concat(parts...)
-	t := Table{Head: Titles("lock", "workers", "rounds")}
-	for _, col := range columns {
-		t.Head = append(t.Head, col.head)
-	}
+	t := Table{Head: append(Titles("lock", "workers", "rounds"), result.Each(columns, func(col column) Heading { return col.head })...)}
 	for _, s := range g.Series {
 		for _, w := range g.Workers {
 			c := s.Cells[w]

@@ -28,8 +28,8 @@ type loadSweep struct {
 
 type loadedLock struct {
 	S      *judge.Series
-	Cells  []*Cell // by rate; nil if not measured
-	closed float64 // acquisitions per second in the closed loop with as many workers; 0 if not measured
+	Loads  []judge.Load // by rate; its cell is nil if not measured
+	closed float64      // acquisitions per second in the closed loop with as many workers; 0 if not measured
 
 	Saturation    judge.Saturation
 	HasSaturation bool // the results give a saturation point
@@ -52,23 +52,12 @@ func (g *Group) Loads() *loadSweep {
 	most := slices.MaxFunc(contexts, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
 	s := &loadSweep{context: most, groups: of[most]}
 	slices.SortFunc(s.groups, func(a, b *Group) int { return cmp.Compare(a.Load.Rate, b.Load.Rate) })
-	for _, o := range s.groups {
-		s.Rates = append(s.Rates, o.Load.Rate)
-	}
+	s.Rates = result.Each(s.groups, func(o *Group) harness.Rate { return o.Load.Rate })
 	s.fill(g.closedLike(s.groups[0].Load))
-	s.findSaturations()
-	return s
-}
-
-func (s *loadSweep) findSaturations() {
-	floor := s.floor()
 	for _, l := range s.Locks {
-		loads := make([]judge.Load, len(s.Rates))
-		for i, r := range s.Rates {
-			loads[i] = judge.Load{Rate: r, Cell: l.Cells[i]}
-		}
-		l.Saturation, l.HasSaturation = judge.SaturationOf(loads, floor)
+		l.Saturation, l.HasSaturation = judge.SaturationOf(l.Loads, s.floor())
 	}
+	return s
 }
 
 func (g *Group) closedLike(load harness.Workload) *Group {
@@ -95,11 +84,11 @@ func (s *loadSweep) fill(closed *Group) {
 		for _, x := range g.At(s.workers) {
 			l := byName[x.Lock.Name]
 			if l == nil {
-				l = &loadedLock{S: x, Cells: make([]*Cell, len(s.Rates))}
+				l = &loadedLock{S: x, Loads: result.Each(s.Rates, func(r harness.Rate) judge.Load { return judge.Load{Rate: r} })}
 				byName[x.Lock.Name] = l
 				s.Locks = append(s.Locks, l)
 			}
-			l.Cells[i] = x.Cells[s.workers]
+			l.Loads[i].Cell = x.Cells[s.workers]
 		}
 	}
 	for name, l := range byName {
@@ -148,19 +137,14 @@ func (l *loadedLock) why() string {
 // wait returns quantile q of the waits of l at rate i over all rounds, or the floor of the
 // clock if that is greater. ok is false if there are too few samples.
 func (l *loadedLock) wait(i int, q, floor float64) (v float64, ok bool) {
-	if l.Cells[i] == nil {
+	if l.Loads[i].Cell == nil {
 		return 0, false
 	}
-	v, ok = result.Quantile(l.Cells[i].Waits(), q)
+	v, ok = result.Quantile(l.Loads[i].Cell.Waits(), q)
 	return max(v, floor, 1), ok
 }
 
-func (s *loadSweep) floor() (most float64) {
-	for _, g := range s.groups {
-		most = max(most, g.Floor())
-	}
-	return most
-}
+func (s *loadSweep) floor() float64 { return slices.Max(result.Each(s.groups, (*Group).Floor)) }
 
 func (s *loadSweep) load() string { return numfmt.Plural(s.workers, "worker") + ", " + s.context }
 
@@ -169,15 +153,16 @@ func (s *loadSweep) table() Table {
 	t := Table{Head: slices.Concat(Titles("lock", "load"), ByName(ms...), Titles("p50", "p99", "p99.9", "closed loop", "saturation point"))}
 	for _, l := range s.Locks {
 		for i, r := range s.Rates {
-			if l.Cells[i] == nil {
+			c := l.Loads[i].Cell
+			if c == nil {
 				continue
 			}
 			row := []string{l.S.Lock.Name, r.String()}
 			for _, m := range ms {
-				row = append(row, CellText(m, l.Cells[i].Summary(m)))
+				row = append(row, CellText(m, c.Summary(m)))
 			}
 			for _, q := range []float64{0.5, 0.99, 0.999} {
-				row = append(row, quoted(l.Cells[i].Waits(), q, s.floor()))
+				row = append(row, quoted(c.Waits(), q, s.floor()))
 			}
 			closed := numfmt.Unknown
 			if l.closed > 0 {
@@ -255,9 +240,7 @@ func (s *loadSweep) lines() *draw.Lines {
 	floor := s.floor()
 	l := &draw.Lines{XTitle: "acquisitions requested, all workers together (log scale)", XScale: draw.Logarithm, Y: draw.LogScale,
 		YTitle: "time from the intended start to the grant (log scale)", Format: numfmt.Nanos, Notes: s.notes()}
-	for _, r := range s.Rates {
-		l.Stops = append(l.Stops, draw.Stop{At: float64(r), Label: r.String()})
-	}
+	l.Stops = result.Each(s.Rates, func(r harness.Rate) draw.Stop { return draw.Stop{At: float64(r), Label: r.String()} })
 	for _, x := range s.Locks {
 		if x.closed > 0 {
 			l.Stops = append(l.Stops, draw.Stop{At: x.closed})

@@ -77,10 +77,8 @@ func (x *Match) locks() (out []*judge.Series) {
 	return out
 }
 
-func (x *Match) workers() (ws []int) {
-	for _, g := range x.sides {
-		ws = append(ws, g.Workers...)
-	}
+func (x *Match) workers() []int {
+	ws := slices.Concat(result.Each(x.sides, func(g side) []int { return g.Workers })...)
 	slices.Sort(ws)
 	return slices.Compact(ws)
 }

@@ -130,10 +130,7 @@ func (s sheet) how(mark, interval string) string {
 
 // sampled describes a mark, such as "median of 5 samples", or returns "".
 func sampled(rs []stat.Summary) string {
-	var ns []int
-	for _, v := range rs {
-		ns = append(ns, v.N)
-	}
+	ns := result.Each(rs, func(v stat.Summary) int { return v.N })
 	if len(ns) == 0 || slices.Max(ns) <= 1 {
 		return ""
 	}

@@ -38,9 +38,16 @@ func ModelledOf(run *result.Run) (out []*Modelled) {
 		workloads, of := GroupBy(on[machine], WorkloadOf)
 		slices.SortStableFunc(workloads, func(a, b string) int { return cmp.Compare(len(of[b]), len(of[a])) })
 		for _, w := range workloads {
-			m := &Modelled{Like: of[w][0], File: file}
-			for _, s := range of[w] {
-				m.add(s)
+			m := &Modelled{Like: of[w][0], File: file, workers: Distinct(of[w], func(s *result.Simulation) int { return s.Workers })}
+			slices.Sort(m.workers)
+			names, by := GroupBy(of[w], func(s *result.Simulation) string { return s.Lock.Name })
+			slices.Sort(names)
+			for _, name := range names {
+				l := &ModelledLock{by[name][0], make(map[int]*result.Simulation)}
+				for _, s := range by[name] {
+					l.at[s.Workers] = s
+				}
+				m.Locks = append(m.Locks, l)
 			}
 			out = append(out, m)
 		}
@@ -65,17 +72,6 @@ func briefly(ns float64) string {
 		return "0s"
 	}
 	return strings.ReplaceAll(numfmt.Nanos(ns), numfmt.Space, "")
-}
-
-func (m *Modelled) add(s *result.Simulation) {
-	i, known := slices.BinarySearchFunc(m.Locks, s.Lock.Name, func(l *ModelledLock, name string) int { return cmp.Compare(l.Lock.Name, name) })
-	if !known {
-		m.Locks = slices.Insert(m.Locks, i, &ModelledLock{Simulation: s, at: make(map[int]*result.Simulation)})
-	}
-	m.Locks[i].at[s.Workers] = s
-	if i, known := slices.BinarySearch(m.workers, s.Workers); !known {
-		m.workers = slices.Insert(m.workers, i, s.Workers)
-	}
 }
 
 // Name returns the name of the machine: "skylake-8x32 (hypothetical)".

@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/judge"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 )
 
@@ -13,16 +14,6 @@ import (
 var Suite = []*Chart{
 	RankingLocal, ThroughputLocal, WaitLocal, LoadLocal, JainLocal,
 	RankingRemote, HandoversRemote, RequestsRemote, WaitRemote, LoadRemote, JainRemote,
-}
-
-// Charts returns the charts of [Suite] that have something to draw, each of its subject in gs.
-func Charts(gs []*Group) (out []Named) {
-	for _, c := range Suite {
-		if g := c.Subject(gs); g != nil {
-			out = append(out, c.Of(g))
-		}
-	}
-	return out
 }
 
 // Of returns the picture of g by c with its texts.
@@ -85,7 +76,7 @@ func (c *Chart) Drawn(g *Group) Picture {
 // Subject returns the group that c draws alone: the main workload of the verdict, or the one
 // with the most cases, or nil.
 func (c *Chart) Subject(gs []*Group) *Group {
-	s, ok := judge.Decisive(bare(gs), c.Remote)
+	s, ok := judge.Decisive(result.Each(gs, func(g *Group) *judge.Group { return g.Group }), c.Remote)
 	for _, g := range gs {
 		if c.Judged && ok && g.Group == s.Group() {
 			return g

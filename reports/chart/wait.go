@@ -125,7 +125,7 @@ func waitLines(g *Group, curves []curve) *draw.Lines {
 	l.Stops = append(l.Stops, draw.Stop{At: 1 - (1-most)/4, Label: "longest"})
 	l.End = func(lock string) string {
 		i := slices.IndexFunc(curves, func(cv curve) bool { return cv.s.Lock.Name == lock })
-		return quantileName(q) + " " + waitText(judge.Moment(curves[i].h, q, floor))
+		return quantileName(q) + " " + FigureText(judge.Moment(curves[i].h, q, floor), numfmt.Nanos)
 	}
 	if least < floor {
 		l.Notes = []draw.Note{{Colour: draw.Shade, Text: fmt.Sprintf("≤ %s: below the resolution of the clock", numfmt.Nanos(floor))}}
@@ -173,27 +173,29 @@ func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
 
 // quoted formats quantile q of h, each acquisition once.
 func quoted(h result.Histogram, q, floor float64) string {
-	return waitText(judge.Quantile(h, q, floor))
+	return FigureText(judge.Quantile(h, q, floor), numfmt.Nanos)
 }
 
-// waitText formats a wait: "≤ floor" if the clock does not resolve it, "~" if it is rough, a
-// dash without enough samples.
-func waitText(f *judge.Figure) string {
+// FigureText formats f: "≤ floor" if the clock does not resolve it, "~" if it is rough, a
+// dash if it is missing.
+func FigureText(f *judge.Figure, format func(v float64) string) string {
 	switch {
 	case f == nil:
 		return numfmt.Unknown
-	case f.Rough && !f.AtMost:
-		return "~" + numfmt.Nanos(f.Value)
+	case f.AtMost:
+		return "≤ " + format(f.Value)
+	case f.Rough:
+		return "~" + format(f.Value)
 	}
-	return medianText(stat.Summary{N: 1, Median: f.Value, AtMost: f.AtMost}, numfmt.Nanos)
+	return format(f.Value)
 }
 
 // momentText and longestText are the waits as a request sees them.
 func (g *Group) momentText(_ *judge.Series, c *Cell) string {
-	return waitText(judge.Moment(c.Waits(), 0.99, g.Floor()))
+	return FigureText(judge.Moment(c.Waits(), 0.99, g.Floor()), numfmt.Nanos)
 }
 
-func longestText(_ *judge.Series, c *Cell) string { return waitText(judge.Longest(c)) }
+func longestText(_ *judge.Series, c *Cell) string { return FigureText(judge.Longest(c), numfmt.Nanos) }
 
 func waitTable(g *Group) Table {
 	columns := []column{

@@ -52,12 +52,10 @@ func (l *Lines) shape() Shape {
 
 // split returns the lines of each frame.
 func (l *Lines) split() (out [][]line) {
-	index := make(map[string]int)
 	for _, ln := range l.Lines {
-		i, known := index[ln.frame]
-		if !known {
-			i = len(out)
-			index[ln.frame], out = i, append(out, nil)
+		i := slices.IndexFunc(out, func(lines []line) bool { return lines[0].frame == ln.frame })
+		if i < 0 {
+			i, out = len(out), append(out, nil)
 		}
 		out[i] = append(out[i], ln)
 	}
@@ -131,7 +129,11 @@ func (l *Lines) panels(c draw.Canvas) error {
 	DrawNotes(top, notes)
 	for i, lines := range panels {
 		b := box(i)
-		l.under(b, p, lines[0].frame)
+		l.shade(b, p)
+		gridlines(b, p)
+		if l.Under != nil {
+			l.Under(b, p, lines[0].frame)
+		}
 		drawAxes(b, p, i%panelColumns == 0, i+panelColumns >= len(panels) || i/panelColumns == rows-1)
 		ghosts(b, traces, i, vg.Point{X: b.Min.X - origin.Min.X, Y: b.Min.Y - origin.Min.Y})
 		l.over(b, p, lines)
@@ -199,10 +201,7 @@ func drawScale(b draw.Canvas, p *plot.Plot) {
 
 func (l *Lines) head(b draw.Canvas, ln line) {
 	c := b
-	name := Typeset(8.5, Ink, draw.XLeft, draw.YBottom)
-	if ln.Style.Strong {
-		name = Bold(name)
-	}
+	name := boldIf(ln.Style.Strong, Typeset(8.5, Ink, draw.XLeft, draw.YBottom))
 	right, end := Typeset(7.5, Muted, draw.XRight, draw.YBottom), l.end(ln)
 	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 5}, Shorten(name, ln.frame, b.Size().X-right.Width(end)-6))
 	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 5}, end)
@@ -211,8 +210,7 @@ func (l *Lines) head(b draw.Canvas, ln line) {
 func DrawNotes(c draw.Canvas, notes []Note) {
 	st := Typeset(8, Muted, draw.XLeft, draw.YTop)
 	x := c.Max.X - 4
-	for i := len(notes) - 1; i >= 0; i-- {
-		n := notes[i]
+	for _, n := range slices.Backward(notes) {
 		x -= st.Width(n.Text)
 		c.FillText(st, vg.Point{X: x, Y: c.Max.Y}, n.Text)
 		x -= 18

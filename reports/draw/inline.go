@@ -71,10 +71,7 @@ func fitted(svg string, width vg.Length) string {
 			return text
 		}
 		points, _ := strconv.ParseFloat(size[1], 64)
-		st := Typeset(points, Ink, draw.XLeft, draw.YTop)
-		if strings.Contains(m[2], "font-weight:bold") {
-			st = Bold(st)
-		}
+		st := boldIf(strings.Contains(m[2], "font-weight:bold"), Typeset(points, Ink, draw.XLeft, draw.YTop))
 		long := st.Width(html.UnescapeString(m[3]))
 		if vg.Length(x)+wider*long <= width {
 			return text

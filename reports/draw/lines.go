@@ -124,19 +124,13 @@ func (l *Lines) Spread() float64 {
 	return hi / lo
 }
 
-// Used returns which stops have a figure.
-func (l *Lines) Used() []bool {
-	used := make([]bool, len(l.Stops))
+func (l *Lines) axes() *plot.Plot {
+	used := make([]bool, len(l.Stops)) // by a figure
 	for _, ln := range l.Lines {
 		for _, p := range ln.Points {
 			used[p.Stop] = true
 		}
 	}
-	return used
-}
-
-func (l *Lines) axes() *plot.Plot {
-	used := l.Used()
 	var stops, labelled []Stop
 	for i, s := range l.Stops {
 		if used[i] || s.Label == "" {
@@ -170,15 +164,6 @@ func (l *Lines) axes() *plot.Plot {
 		p.Y.Tick.Marker = LinearTicks(yLo, yHi, l.Format)
 	}
 	return p
-}
-
-// under draws what is behind all lines.
-func (l *Lines) under(c draw.Canvas, p *plot.Plot, frame string) {
-	l.shade(c, p)
-	gridlines(c, p)
-	if l.Under != nil {
-		l.Under(c, p, frame)
-	}
 }
 
 // over draws the bands, strokes and marks of lines, correct locks on top.

@@ -211,10 +211,7 @@ func (row Row) names(c draw.Canvas, right, y vg.Length) {
 }
 
 func (row Row) figures(c draw.Canvas, widths []vg.Length, x, y vg.Length) {
-	st := Typeset(8.5, Ink, draw.XRight, draw.YCenter)
-	if row.Strong {
-		st = Bold(st)
-	}
+	st := boldIf(row.Strong, Typeset(8.5, Ink, draw.XRight, draw.YCenter))
 	for i, f := range row.Figures {
 		x += widths[i]
 		c.FillText(st, vg.Point{X: x, Y: y + Lift}, f)

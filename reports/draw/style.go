@@ -28,6 +28,13 @@ func Bold(s text.Style) text.Style {
 	return s
 }
 
+func boldIf(strong bool, s text.Style) text.Style {
+	if strong {
+		return Bold(s)
+	}
+	return s
+}
+
 func bold8() text.Style { return Bold(Typeset(8, Ink, draw.XLeft, draw.YCenter)) }
 
 func wrap(st text.Style, s string, w vg.Length) []string {
@@ -66,11 +73,7 @@ func Shorten(st text.Style, s string, w vg.Length) string {
 
 // RowName returns the style of a name next to its row.
 func (s Style) RowName() text.Style {
-	st := Typeset(8.5, Ink, draw.XRight, draw.YCenter)
-	if s.Strong {
-		st = Bold(st)
-	}
-	return st
+	return boldIf(s.Strong, Typeset(8.5, Ink, draw.XRight, draw.YCenter))
 }
 
 // Lift centres figures optically: they have no descenders.

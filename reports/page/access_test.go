@@ -113,13 +113,6 @@ func networkParts(page string) (out []string) {
 	return out
 }
 
-func requireAccessible(t *testing.T, page string) {
-	t.Helper()
-	for _, m := range inaccessibleParts(page) {
-		t.Error(m)
-	}
-}
-
 func findIllegible(page string) (out []string) {
 	tags := figureTag.FindAllString(page, -1)
 	for i, tag := range tags {
@@ -144,16 +137,17 @@ func pages(t *testing.T) map[string]string {
 	t.Helper()
 	out := make(map[string]string)
 	for _, dir := range []string{goldenRun, axesRun, hardwareRun} {
-		out[dir] = pageOf(t, must(result.Load(dir)))
+		out[dir] = htmlOf(t, Report(must(result.Load(dir))))
 	}
 	all := completeRun()
 	all.Faults = synthetic.Faults()
-	out["every kind"], out["empty"], out["settings"], out["laboratory"] = pageOf(t, all), pageOf(t, &result.Run{}), pageOf(t, gallery(3, everySetting...)), pageOf(t, hardwareFindings())
+	out["every kind"], out["empty"], out["settings"], out["laboratory"] = htmlOf(t, Report(all)), htmlOf(t, Report(&result.Run{})), htmlOf(t, Report(gallery(3, everySetting...))), htmlOf(t, Report(hardwareFindings()))
 	distant := delayedRun(time.Millisecond)
 	distant.RoundTrips = []time.Duration{2 * time.Millisecond}
-	out["distance"] = pageOf(t, distant)
+	out["distance"] = htmlOf(t, Report(distant))
 	quiet := synthetic.Days("a", 2, 3, 8, []int{1}, []synthetic.Model{synthetic.Fast("mcs", 1e6)}, func(int, string) float64 { return 1 })
 	out["history"], out["quiet history"] = htmlOf(t, History(historyOf(synthetic.TwoMachines()))), htmlOf(t, History(historyOf(quiet)))
+	out["simulated"], out["beside simulations"] = htmlOf(t, Report(simulatedRun())), htmlOf(t, Report(besideRun()))
 	out["machines"] = htmlOf(t, machinesOf(loadMachines(machineRuns...)))
 	return out
 }
@@ -173,7 +167,7 @@ func TestPages(t *testing.T) {
 
 // TestPageChecks: each check of TestPages finds a damage of the page.
 func TestPageChecks(t *testing.T) {
-	page := pageOf(t, completeRun())
+	page := htmlOf(t, Report(completeRun()))
 	for _, c := range []struct {
 		check    func(page string) []string
 		old, new string

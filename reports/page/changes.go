@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -86,9 +85,7 @@ func (x *Changes) Write(w io.Writer, format string, width int) error {
 	case "csv":
 		return named(writeTables(w, x.tables), "CSV")
 	case "json":
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return named(enc.Encode(x.data), "JSON")
+		return encodeJSON(w, x.data)
 	case "html":
 		x.doc.glossary = glossary{result.Metrics, terms, linesOf("LOCK", 1)}
 		return x.doc.document().HTML(w)
@@ -103,10 +100,22 @@ func (x *Changes) Write(w io.Writer, format string, width int) error {
 // History returns a report about h, with unchanged series folded.
 func History(h *judge.History) *Document {
 	doc := outlineHistory(h)
-	first, others := notable(h)
+	var first, others []*judge.HistorySeries
+	for i := range h.Series {
+		if s := &h.Series[i]; s.Notable() {
+			first = append(first, s)
+		} else {
+			others = append(others, s)
+		}
+	}
 	doc.draw(h, first, "changes", "Which cases changed?", false)
 	doc.draw(h, others, "unchanged", "How steady are the others?", true)
-	doc.define(h)
+	doc.Terms = terms
+	doc.Metrics = chart.Distinct(h.Series, func(s judge.HistorySeries) *result.Metric { return s.Metric })
+	if len(h.Series) > 0 {
+		s := &h.Series[0]
+		doc.Lines = linesOf(s.Lock.Name, s.Workload.Workers)
+	}
 	return doc.document()
 }
 
@@ -136,18 +145,6 @@ type historyDocument struct {
 
 func (doc *historyDocument) document() *Document {
 	return &Document{form: "history", data: doc}
-}
-
-// notable splits the series of h by a change.
-func notable(h *judge.History) (first, others []*judge.HistorySeries) {
-	for i := range h.Series {
-		if s := &h.Series[i]; s.Notable() {
-			first = append(first, s)
-		} else {
-			others = append(others, s)
-		}
-	}
-	return first, others
 }
 
 func composeComparison(c *judge.Comparison, ts []judge.Table) *historyDocument {
@@ -206,13 +203,4 @@ func (doc *historyDocument) draw(h *judge.History, ss []*judge.HistorySeries, na
 func caseList(ss []*judge.HistorySeries) string {
 	names := chart.Distinct(ss, (*judge.HistorySeries).Title)
 	return "How did " + numfmt.List(names, len(names)) + " go from run to run?"
-}
-
-func (doc *historyDocument) define(h *judge.History) {
-	doc.Terms = terms
-	doc.Metrics = chart.Distinct(h.Series, func(s judge.HistorySeries) *result.Metric { return s.Metric })
-	if len(h.Series) > 0 {
-		s := &h.Series[0]
-		doc.Lines = linesOf(s.Lock.Name, s.Workload.Workers)
-	}
 }

@@ -37,13 +37,9 @@ func comparisonHeadline(c *judge.Comparison) string {
 	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Margin), counts)
 }
 
-func casesOf(c *judge.Comparison, v judge.GateVerdict) (out []string) {
-	for _, r := range c.Rows {
-		if r.Verdict == v && !slices.Contains(out, r.Case()) {
-			out = append(out, r.Case())
-		}
-	}
-	return out
+func casesOf(c *judge.Comparison, v judge.GateVerdict) []string {
+	rows := slices.DeleteFunc(slices.Clone(c.Rows), func(r judge.HistorySeries) bool { return r.Verdict != v })
+	return chart.Distinct(rows, func(r judge.HistorySeries) string { return r.Case() })
 }
 
 // comparisonFindings returns the reasons for verdicts that the figures do not show, and the
@@ -222,15 +218,10 @@ func runCell(r judge.Entry, column int, format func(float64) string) string {
 }
 
 func figureText(f *judge.Figure, format func(float64) string) string {
-	switch {
-	case f == nil:
+	if f == nil {
 		return notAvailable
-	case f.AtMost:
-		return "≤ " + numfmt.Plain(format(f.Value))
-	case f.Rough:
-		return "~" + numfmt.Plain(format(f.Value))
 	}
-	return numfmt.Plain(format(f.Value))
+	return numfmt.Plain(chart.FigureText(f, format))
 }
 
 func planned(v judge.GateVerdict) bool { return v != judge.OnlyBase && v != judge.OnlyNew }
@@ -249,7 +240,7 @@ func writeTables(out io.Writer, ts []judge.Table) error {
 		for _, r := range t.Rows {
 			for i := range t.Columns {
 				for _, line := range csvLines(t, r, i) {
-					w.Write(result.Each(line, harmless)) // likewise
+					w.Write(result.Each(line, result.OneCell)) // likewise
 				}
 			}
 		}
@@ -302,11 +293,3 @@ func csvRatio(r *judge.Ratio, level float64) []string {
 }
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
-
-// harmless returns s so that no spreadsheet executes it. Source: OWASP, "CSV Injection".
-func harmless(s string) string {
-	if t := strings.TrimLeft(s, " \u00a0"); t != "" && strings.ContainsRune("=+-@\t\r\n|%＝＋－＠", []rune(t)[0]) {
-		return "'" + s
-	}
-	return s
-}

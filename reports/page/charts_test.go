@@ -122,7 +122,7 @@ func TestGuards(t *testing.T) {
 		{matrix, "m (only 2 cells)."},
 	} {
 		line := "Charts left out, because they would show nothing: " + c.want
-		for form, text := range map[string]string{"page": pageOf(t, c.run), "brief page": htmlOf(t, Brief(c.run, "details.html")), "Markdown": formsOf(t, c.run)["Markdown"]} {
+		for form, text := range map[string]string{"page": htmlOf(t, Report(c.run)), "brief page": htmlOf(t, Brief(c.run, "details.html")), "Markdown": formsOf(t, Report(c.run))["Markdown"]} {
 			if !strings.Contains(text, line) {
 				t.Errorf("the %s lacks %q", form, line)
 			}
@@ -258,12 +258,8 @@ func contendedRun(asked ...int) *result.Run {
 // delayedRun returns a run of a queue, a polling lock and one without trips, near and with
 // delays. The queue takes a round trip and 30 µs for a grant and for a handover.
 func delayedRun(delays ...time.Duration) *result.Run {
-	model := func(name string) synthetic.Model {
-		m := synthetic.Model{Lock: synthetic.Served(name, harness.Redis, harness.KindRedis), Rate: synthetic.Constant(5000), Handed: 1}
-		m.Lock.Traits.FIFO = name == "queue"
-		return m
-	}
-	base := synthetic.Run(3, 7, 2, []int{1, 8}, model("poll"), model("queue"), model("strange"))
+	inOrder := func(m *synthetic.Model) { m.Lock.Traits.FIFO = true }
+	base := synthetic.Run(3, 7, 2, []int{1, 8}, remoteModel("poll", 5000, removeNoise), remoteModel("queue", 5000, removeNoise, inOrder), remoteModel("strange", 5000, removeNoise))
 	one := result.Leg{Halves: 2, Requests: 1}
 	trips := map[string]*result.Trips{
 		"queue": {Lock: one, Unlock: one, Behind: &result.TripsBehind{Queue: result.Leg{Halves: 1, Requests: 2}, Handover: one, Unlock: one, Requests: 3}},
@@ -315,7 +311,7 @@ func TestCannotPredict(t *testing.T) {
 			t.Errorf("got %v, want a line with %q", err, c.want)
 		}
 		c.run.RoundTrips = []time.Duration{time.Millisecond}
-		for name, text := range formsOf(t, c.run) {
+		for name, text := range formsOf(t, Report(c.run)) {
 			if strings.Contains(text, c.section) {
 				t.Errorf("%s: the %s has the section", c.want, name)
 			}

@@ -50,13 +50,11 @@ func compose(run *result.Run) *document {
 				safety.Figures[i].Folded = true
 			}
 		}
-	case safety != nil && safety.Tries > 0:
-		doc.Title = safety.Title
-	case hardware != nil:
+	case hardware != nil && (safety == nil || safety.Tries == 0):
 		doc.Title = "What does this machine's hardware do?"
-	case simulated != nil:
+	case simulated != nil && (safety == nil || safety.Tries == 0):
 		doc.simulatedOnly(run)
-	default: // no scenario could be tried
+	default:
 		doc.Title = safety.Title
 	}
 	for _, s := range doc.Sections {

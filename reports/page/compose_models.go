@@ -14,7 +14,7 @@ import (
 // studies returns a section for each experiment of run.
 func studies(run *result.Run) (out []section) {
 	charts := chart.FindingCharts(run)
-	for i, f := range chart.Findings(run) {
+	for i, f := range run.Findings {
 		s := section{
 			// The number keeps addresses unique if two findings have one name.
 			ID: fmt.Sprintf("hardware-%d-%s", i+1, chart.Slug(f, i)), Title: "Hardware: " + chart.Title(f), Intro: chart.Answer(f),
@@ -46,18 +46,10 @@ func studies(run *result.Run) (out []section) {
 
 // methodText describes how an experiment is made, its source and its notes.
 func methodText(f *result.Finding) string {
-	var parts []string
-	if f.Method != "" {
-		parts = append(parts, "Method: "+f.Method)
-	}
-	if f.Source != "" {
-		parts = append(parts, "Source: "+f.Source)
-	}
-	parts = append(parts, f.Notes...)
-	for i := range parts {
-		parts[i] = numfmt.Sentence(parts[i])
-	}
-	return strings.Join(parts, " ")
+	var parts phrases
+	parts.add(f.Method != "", "Method: %s", f.Method)
+	parts.add(f.Source != "", "Source: %s", f.Source)
+	return strings.Join(result.Each(append(parts, f.Notes...), numfmt.Sentence), " ")
 }
 
 func composeSimulated(run *result.Run) (out []section) {
@@ -68,9 +60,7 @@ func composeSimulated(run *result.Run) (out []section) {
 			s.Title += ", " + chart.WorkloadOf(m.Like)
 			s.Folded = true
 		}
-		for _, c := range of[m] {
-			s.Figures = append(s.Figures, newFigure(c, c.Name))
-		}
+		s.Figures = result.Each(of[m], func(c chart.Named) figure { return newFigure(c, c.Name) })
 		out = append(out, s)
 	}
 	return out

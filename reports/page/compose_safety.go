@@ -88,14 +88,9 @@ func composeSafety(run *result.Run) *safetySection {
 		out.Locks, out.Scenarios = nil, nil
 		return out
 	}
-	for _, g := range result.Guarantees {
-		out.Guarantees = append(out.Guarantees, string(g))
-	}
+	out.Guarantees = result.Each(result.Guarantees, func(g result.Guarantee) string { return string(g) })
 	charts, notes := chart.FaultCharts(run)
-	out.Notes = notes
-	for _, c := range charts {
-		out.Figures = append(out.Figures, newFigure(c, c.Name))
-	}
+	out.Notes, out.Figures = notes, result.Each(charts, func(c chart.Named) figure { return newFigure(c, c.Name) })
 	return out
 }
 
@@ -158,11 +153,7 @@ func safetyAnswer(s *safetySection, refuted []string) string {
 }
 
 func testCommand(run *result.Run) string {
-	dir := run.Dir
-	if dir == "" {
-		dir = "THIS"
-	}
-	return judge.TestCommand + "\nlocklab report " + quote(dir) + " --chaos DIR"
+	return judge.TestCommand + "\nlocklab report " + quote(cmp.Or(run.Dir, "THIS")) + " --chaos DIR"
 }
 
 func sources(run *result.Run) (out []string) {
@@ -229,7 +220,11 @@ func scenarioFigure(rows []result.Survival) figure {
 		f.Answer += " Source: " + h.Source
 	}
 	for _, r := range rows {
-		row := []string{r.Fault.Lock.Name, outcome(r).Text, perThousand(r), numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.SI(float64(r.N)), strings.Join(seen(r), " · ")}
+		violations := numfmt.Number(r.Violations)
+		if r.AtLeast {
+			violations = "≥" + numfmt.Space + violations
+		}
+		row := []string{r.Fault.Lock.Name, outcome(r).Text, violations, numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.Unknown, numfmt.SI(float64(r.N)), strings.Join(seen(r), " · ")}
 		if r.N > 0 {
 			row[3] = numfmt.Percent(100 * r.Bound)
 		}
@@ -242,15 +237,6 @@ func scenarioFigure(rows []result.Survival) figure {
 		f.Rows = append(f.Rows, row)
 	}
 	return f
-}
-
-// perThousand formats the number of violations of row in 1,000 faults.
-func perThousand(row result.Survival) string {
-	text := numfmt.Number(row.Violations)
-	if row.AtLeast {
-		text = "≥" + numfmt.Space + text
-	}
-	return text
 }
 
 // lasting formats a time that may be infinite or negative.

@@ -116,7 +116,12 @@ func TestFormats(t *testing.T) {
 	source := func(ms []*result.Metric, fields []string, rounds ...int) string {
 		return chart.Source{Metrics: ms, Fields: fields, Rounds: rounds}.Sentence()
 	}
+	wait := func(q, floor float64) string { // the floor of the clock is no latency
+		h := result.Histogram{{Value: 7, N: 5000}, {Value: 900, N: 5000}}
+		return numfmt.Plain(chart.FigureText(judge.Quantile(h, q, floor), numfmt.Nanos))
+	}
 	for _, c := range []struct{ got, want string }{
+		{wait(0.5, 150), "≤ 150 ns"}, {wait(0.9, 150), "900 ns"}, {wait(0.5, 0), "7 ns"}, {wait(0.9999, 150), "–"},
 		{quote("a-b=1,2"), "a-b=1,2"}, {quote("a b"), "'a b'"}, {quote("it's"), `'it'\''s'`}, {quote(""), "''"},
 
 		{quantity(1340, "ns"), "1.34 µs"}, {quantity(0, "ns"), "0 ns"}, {quantity(-12, "ns"), "−12 ns"}, {quantity(99.6, "%"), "99.6 %"},

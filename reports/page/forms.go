@@ -46,11 +46,8 @@ var templates = sync.OnceValue(func() *template.Template {
 
 // HTML writes d as one self-contained page, without script or network.
 func (d *Document) HTML(w io.Writer) error {
-	if d.details == "" {
-		return execute(w, templates(), d.form+".html.tmpl", d.data)
-	}
 	var page bytes.Buffer
-	err := execute(&page, templates(), d.form+".html.tmpl", d.data)
+	err := execute(&page, templates().ExecuteTemplate, d.form+".html.tmpl", d.data)
 	if err == nil {
 		_, err = w.Write(linkTo(d.details, page.Bytes()))
 	}
@@ -58,11 +55,9 @@ func (d *Document) HTML(w io.Writer) error {
 }
 
 // execute writes the output of a template for data, or nothing if the template fails.
-func execute(w io.Writer, t interface {
-	ExecuteTemplate(w io.Writer, name string, data any) error
-}, name string, data any) error {
+func execute(w io.Writer, write func(w io.Writer, name string, data any) error, name string, data any) error {
 	var buf bytes.Buffer
-	err := t.ExecuteTemplate(&buf, name, data)
+	err := write(&buf, name, data)
 	if err == nil {
 		_, err = w.Write(buf.Bytes())
 	}
@@ -159,7 +154,13 @@ func Posters(run *result.Run) (out []draw.Poster) {
 	run = chart.Sanitize(run)
 	gs := chart.Groups(run)
 	faults, _ := chart.FaultCharts(run)
-	for _, c := range slices.Concat(chart.FindingCharts(run), faults, chart.SimulatedCharts(chart.ModelledOf(run)), chart.Charts(gs)) {
+	all := slices.Concat(chart.FindingCharts(run), faults, chart.SimulatedCharts(chart.ModelledOf(run)))
+	for _, c := range chart.Suite {
+		if g := c.Subject(gs); g != nil {
+			all = append(all, c.Of(g))
+		}
+	}
+	for _, c := range all {
 		if c.Pic.Height == 0 {
 			continue
 		}

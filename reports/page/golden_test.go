@@ -70,11 +70,6 @@ func textOf(t *testing.T, d *Document) string {
 	return text
 }
 
-func pageOf(t *testing.T, run *result.Run) string {
-	t.Helper()
-	return htmlOf(t, Report(run))
-}
-
 func noPicture(string, []byte) error { return nil }
 
 // writeSVG draws p as SVG in the light theme.

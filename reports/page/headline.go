@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -134,19 +135,14 @@ func when(s judge.Situation) string {
 
 func meaning(s judge.Situation) string {
 	words := degreeWords[s.Degree]
-	text := words.meaning
-	if s.Group().Taken && words.taken != "" {
-		text = words.taken
+	if s.Group().Taken {
+		return cmp.Or(words.taken, words.meaning)
 	}
-	return text
+	return words.meaning
 }
 
 func plainText(fs []fragment) string {
-	var b strings.Builder
-	for _, f := range fs {
-		b.WriteString(f.Text)
-	}
-	return strings.TrimSpace(b.String())
+	return strings.TrimSpace(strings.Join(result.Each(fs, func(f fragment) string { return f.Text }), ""))
 }
 
 // noDecision replaces the headline of a run without closed-loop results.
@@ -170,7 +166,8 @@ func answers(ds []judge.Decision) (out []answerRow) {
 	for _, d := range ds {
 		a := answerRow{Requirement: strings.TrimSuffix(numfmt.Sentence(requirement(d)), "."), Setting: chart.SettingOf(d.Situation), Meaning: meaning(d.Situation), Use: d.Use, Why: chart.Why(d)}
 		if d.Use != "" {
-			a.Doc = docOf(d)
+			ss := d.Situation.Group().Series
+			a.Doc = ss[slices.IndexFunc(ss, func(s *judge.Series) bool { return s.Lock.Name == d.Use })].Lock.Doc
 			a.Rate = chart.Estimated(d)
 		}
 		if d.Class != nil {
@@ -187,15 +184,6 @@ func requirement(d judge.Decision) string {
 		text += ", if " + d.Class.Where
 	}
 	return text
-}
-
-func docOf(d judge.Decision) string {
-	for _, s := range d.Situation.Group().Series {
-		if s.Lock.Name == d.Use {
-			return s.Lock.Doc
-		}
-	}
-	return ""
 }
 
 func tolerances(c result.Class) (out []sign) {

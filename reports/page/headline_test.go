@@ -119,7 +119,7 @@ func TestPublishedTries(t *testing.T) {
 		run.AddPublished([]*result.FaultResult{least, synthetic.Fault("stopped", least.Lock, 200, 0, nil, result.Failover)}, "commit abc")
 		run.Faults = result.AddFault(run.Faults, synthetic.Fault("killed", least.Lock, 1, 0, nil, result.Failover))
 	}
-	page, whole := htmlOf(t, Brief(run, "details.html")), pageOf(t, run)
+	page, whole := htmlOf(t, Brief(run, "details.html")), htmlOf(t, Report(run))
 	if strings.Contains(page, "Violations") || strings.Contains(whole, "None.") || !strings.Contains(whole, "0 of 20 windows of 2 locks, with ") {
 		t.Error("a page without a violation has more than their number in the measured windows")
 	}
@@ -209,7 +209,7 @@ func TestTableText(t *testing.T) {
 		for _, r := range run.Results { // a name of four letters has one block a round
 			r.Blocks = &result.Blocks{Elapsed: []int64{1, int64(len(r.Lock.Name) - 4)}}
 		}
-		for form, text := range formsOf(t, run) {
+		for form, text := range formsOf(t, Report(run)) {
 			if c.rounds < stat.MinRounds && strings.Contains(text, "differs significantly") {
 				t.Errorf("%s: the %s judges %d rounds", c.name, form, c.rounds)
 			}
@@ -225,10 +225,8 @@ func TestTableText(t *testing.T) {
 
 func TestAgree(t *testing.T) {
 	made := func(seed uint64, noise, a, b float64) *result.Run {
-		model := func(name string, rate float64) synthetic.Model {
-			return synthetic.Model{Lock: synthetic.Local(name, harness.Blocking, harness.Correct), Rate: func(int) float64 { return rate }, Noise: noise}
-		}
-		return synthetic.Run(seed, 12, 2, []int{1}, model("sync-mutex", a), model("b", b))
+		noisy := func(m *synthetic.Model) { m.Noise = noise }
+		return synthetic.Run(seed, 12, 2, []int{1}, synthetic.With(blockingModel("sync-mutex", a), noisy), synthetic.With(blockingModel("b", b), noisy))
 	}
 	var alike, split []*result.Run
 	for seed := range uint64(10) {
@@ -250,8 +248,7 @@ func TestAgree(t *testing.T) {
 		{"two differ", split, false, "sync-mutex: 8, b: 2 FAILED"},
 		{"large differences without significance", []*result.Run{made(1, 3, 2e6, 1e6)}, false, "FAILED: less than 90 % of these"},
 		{"one run", alike[:1], true, "headline 1 of 1 "},
-		{"a row is missing", append([]*result.Run{synthetic.Run(1, 12, 2, []int{1, 2}, synthetic.Model{
-			Lock: synthetic.Local("sync-mutex", harness.Blocking, harness.Correct), Rate: func(int) float64 { return 1e6 }})}, alike[1:]...), false, "1 of 10"},
+		{"a row is missing", append([]*result.Run{synthetic.Run(1, 12, 2, []int{1, 2}, blockingModel("sync-mutex", 1e6))}, alike[1:]...), false, "1 of 10"},
 	} {
 		var out strings.Builder
 		if agree, err := WriteAgreement(&out, c.runs, 0.9, 0.9); err != nil || agree != c.want || !strings.Contains(strings.Join(strings.Fields(out.String()), " "), c.says) {

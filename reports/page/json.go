@@ -3,7 +3,6 @@ package page
 import (
 	_ "embed"
 	"encoding/json"
-	"fmt"
 	"io"
 
 	"locklab/harness/judge"
@@ -89,10 +88,11 @@ func WriteJSON(w io.Writer, run *result.Run) error {
 				s.Scenario, s.Published.Failed + s.Here.Failed, s.Tries(), s.Published.Failed, s.Published.Tries, s.Bound})
 		}
 	}
+	return encodeJSON(w, out)
+}
+
+func encodeJSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(out); err != nil {
-		return fmt.Errorf("reports: %w", err)
-	}
-	return nil
+	return named(enc.Encode(v), "JSON")
 }

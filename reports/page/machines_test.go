@@ -11,6 +11,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
+	"locklab/internal/machine"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -25,9 +26,7 @@ func loadMachines(folders ...string) []chart.Machine {
 
 func TestMachineNames(t *testing.T) {
 	host := func(h string) *result.Run {
-		r := &result.Run{}
-		r.Manifest.Machine.Host = h
-		return r
+		return &result.Run{Manifest: result.Manifest{Machine: machine.Environment{Host: h}}}
 	}
 	for _, c := range []struct{ hosts, folders, want []string }{
 		{[]string{"a", "b"}, []string{"x/1", "x/2"}, []string{"a", "b"}},
@@ -74,7 +73,9 @@ func TestDifferences(t *testing.T) {
 		"Locklab: 0123abc on a; f00 on b.":         func(r *result.Run) { r.Manifest.Commit = "f00" },
 		"Redis: – on a; 7 on b.":                   func(r *result.Run) { r.Manifest.Versions = map[string]string{"redis": "7"} },
 		"b has 2 simulations, which are not shown": func(r *result.Run) { r.Simulations = simulatedRun().Simulations[:2] },
-		"Not measured on b, but elsewhere: mutex":  func(r *result.Run) { r.Results = withoutLock(r.Results, "mutex") },
+		"Not measured on b, but elsewhere: mutex": func(r *result.Run) {
+			r.Results = slices.DeleteFunc(r.Results, func(r *result.Result) bool { return r.Lock.Name == "mutex" })
+		},
 		"On b these locks broke a promise, and are in no chart of it: mcs.": func(r *result.Run) {
 			r.Results[0].Violations = []oracle.Violation{{Rule: "exclusion", Count: 1}}
 		},
@@ -90,10 +91,6 @@ func TestDifferences(t *testing.T) {
 			t.Errorf("got %q, want %q", got, want)
 		}
 	}
-}
-
-func withoutLock(rs []*result.Result, lock string) []*result.Result {
-	return slices.DeleteFunc(rs, func(r *result.Result) bool { return r.Lock.Name == lock })
 }
 
 func machinesOf(ms []chart.Machine) *Document {
@@ -121,9 +118,9 @@ func TestMachinesOfAnyKind(t *testing.T) {
 		"idle": {nameMachines([]*result.Run{
 			synthetic.Run(1, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0)), synthetic.Run(2, 2, 2, []int{1, 2}, synthetic.Fast("mcs", 0))}, []string{"a", "b"}), "No lock that two machines share has a figure here."},
 		"three":  {nameMachines([]*result.Run{alike[0].Run, alike[1].Run, other}, []string{"a", "b", "c"}), "≤ 5\u00a0s), the same as mutex and mcs; on b"},
-		"remote": {nameMachines([]*result.Run{synthetic.Zoo(2), synthetic.Zoo(2)}, []string{"a", "b"}), "machines-throughput-distributed"},
+		"remote": {nameMachines([]*result.Run{gallery(2), gallery(2)}, []string{"a", "b"}), "machines-throughput-distributed"},
 	} {
-		text := fmt.Sprint(documentForms(t, machinesOf(c.ms)))
+		text := fmt.Sprint(formsOf(t, machinesOf(c.ms)))
 		if !strings.Contains(text, c.want) {
 			t.Errorf("%s: the report lacks %q", name, c.want)
 		}

@@ -41,7 +41,6 @@ func openLoop(r *result.Result, rate harness.Rate) *result.Result {
 		o.Open.Backlog = o.Open.Offered - o.Ops
 		o.Open.Late, o.Open.Behind = o.Open.Offered, o.Open.Backlog
 	}
-	o.CPU.Time = time.Second
 	return &o
 }
 
@@ -66,13 +65,9 @@ func simulations(machine string, sockets, cores int, workers []int, locks ...res
 			of := func(median float64) result.Expected {
 				return result.Expected{Median: median, Lo: 0.9 * median, Hi: 1.1 * median}
 			}
-			s.PerAcquisition, s.Longest = of(150*loss), of(150*loss*float64(w))
-			s.Misses, s.Invalidated, s.Jain = of(1+3*loss), of(loss), result.Expected{Median: 1, Lo: 1, Hi: 1}
+			s.PerAcquisition = of(150 * loss)
 			if w > 1 {
 				s.Handover = of(50 * loss)
-			}
-			if s.OnSockets > 1 {
-				s.Remote, s.SameSocket = of(loss), of(0.5)
 			}
 			out = append(out, s)
 		}

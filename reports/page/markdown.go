@@ -45,7 +45,7 @@ func (d *Document) Markdown(w io.Writer, folder string, picture func(path string
 		"summary": func(s string) string { return html.EscapeString(oneLine(s)) },
 		"unknown": func() string { return numfmt.Unknown }, "noDecision": func() string { return noDecision },
 	}).Parse(markdownText))
-	return execute(w, t, d.form, d.data)
+	return execute(w, t.ExecuteTemplate, d.form, d.data)
 }
 
 func (m *markdown) image(title, answer, name string, pic draw.Picture) (string, error) {
@@ -136,10 +136,5 @@ func blockText(s string) string {
 }
 
 func oneLine(s string) string {
-	return strings.Join(strings.FieldsFunc(strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, s), func(r rune) bool { return r == ' ' }), " ")
+	return strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' || unicode.IsControl(r) }), " ")
 }

@@ -17,32 +17,11 @@ import (
 	"locklab/internal/synthetic"
 )
 
-func markdownOf(t *testing.T, run *result.Run) (string, map[string][]byte) {
-	t.Helper()
-	pictures := make(map[string][]byte)
-	return writtenBy(t, func(w io.Writer) error { return Report(run).Markdown(w, "charts", keepPicture(pictures)) }), pictures
-}
-
-// formsOf returns the report of run in each form for readers.
-func formsOf(t *testing.T, run *result.Run) map[string]string {
-	t.Helper()
-	return documentForms(t, Report(run))
-}
-
-func documentForms(t *testing.T, d *Document) map[string]string {
+// formsOf returns d in each form for readers.
+func formsOf(t *testing.T, d *Document) map[string]string {
 	t.Helper()
 	text := writtenBy(t, func(w io.Writer) error { return d.Markdown(w, "charts", noPicture) })
 	return map[string]string{"page": htmlOf(t, d), "Markdown": text, "terminal": textOf(t, d)}
-}
-
-func keepPicture(pictures map[string][]byte) func(string, []byte) error {
-	return func(path string, png []byte) error {
-		if pictures[path] != nil {
-			return fmt.Errorf("%s twice", path)
-		}
-		pictures[path] = png
-		return nil
-	}
 }
 
 func completeRun() *result.Run {
@@ -62,9 +41,18 @@ var imageRE = regexp.MustCompile(`!\[((?:[^\]\\]|\\.)*)\]\(<([^>]*)>\)`)
 // TestMarkdown: the text has the pictures of the page, each with a description.
 func TestMarkdown(t *testing.T) {
 	run := completeRun()
-	text, pictures := markdownOf(t, run)
+	pictures := make(map[string][]byte)
+	text := writtenBy(t, func(w io.Writer) error {
+		return Report(run).Markdown(w, "charts", func(path string, png []byte) error {
+			if pictures[path] != nil {
+				return fmt.Errorf("%s twice", path)
+			}
+			pictures[path] = png
+			return nil
+		})
+	})
 	images := imageRE.FindAllStringSubmatch(text, -1)
-	if drawn := strings.Count(pageOf(t, run), "<svg"); len(images) != drawn || len(pictures) != drawn {
+	if drawn := strings.Count(htmlOf(t, Report(run)), "<svg"); len(images) != drawn || len(pictures) != drawn {
 		t.Errorf("%d images of %d pictures, want %d", len(images), len(pictures), drawn)
 	}
 	for _, m := range images {
@@ -139,19 +127,19 @@ func TestEscapes(t *testing.T) {
 	spoilRun(other, evil)
 	other.Manifest.Machine.Host += "2"
 	ms := machinesOf(nameMachines([]*result.Run{run, other}, []string{"x/" + evil, "y/" + evil}))
-	forms := documentForms(t, ms)
-	for name, page := range map[string]string{"page": pageOf(t, run), "machines": forms["page"], "Markdown of machines": prose(t, forms["Markdown"])} {
+	forms := formsOf(t, ms)
+	for name, page := range map[string]string{"page": htmlOf(t, Report(run)), "machines": forms["page"], "Markdown of machines": prose(t, forms["Markdown"])} {
 		if i := strings.Index(page, "<script"); i >= 0 {
 			t.Errorf("%s: markup got through: …%s…", name, page[max(0, i-80):i+40])
 		}
 	}
 	checkTables(t, forms["Markdown"])
-	for i, svg := range svgRE.FindAllString(pageOf(t, run), -1) {
+	for i, svg := range svgRE.FindAllString(htmlOf(t, Report(run)), -1) {
 		if err := xml.Unmarshal([]byte(svg), new(struct{})); err != nil {
 			t.Errorf("figure %d is not well-formed: %v", i, err)
 		}
 	}
-	text, _ := markdownOf(t, run)
+	text := formsOf(t, Report(run))["Markdown"]
 	checkTables(t, text)
 	shown := prose(t, text)
 	allowed := regexp.MustCompile(`</?(details|summary)>|<br>|<a id="(metric|term)-[a-z0-9-]+"></a>|\(<charts/[a-z0-9-]*\.png>\)`)

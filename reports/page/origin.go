@@ -12,6 +12,7 @@ import (
 	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
+	"locklab/reports/chart"
 )
 
 func origin(run *result.Run) string {
@@ -39,11 +40,9 @@ func windows(run *result.Run) string {
 	if len(run.Results) == 0 {
 		return ""
 	}
-	rounds := make(map[int]bool)
-	lo, hi := run.Results[0].Workload.Window, run.Results[0].Workload.Window
-	for _, r := range run.Results {
-		lo, hi, rounds[r.Round] = min(lo, r.Workload.Window), max(hi, r.Workload.Window), true
-	}
+	rounds := chart.Distinct(run.Results, func(r *result.Result) int { return r.Round })
+	spans := result.Each(run.Results, func(r *result.Result) time.Duration { return r.Workload.Window })
+	lo, hi := slices.Min(spans), slices.Max(spans)
 	span := hi.String()
 	if lo != hi {
 		span = lo.String() + " to " + span

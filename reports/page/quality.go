@@ -79,7 +79,7 @@ func assess(run *result.Run, ds []judge.Decision) quality {
 			c.addResult(r, retried(r), decided[r])
 		}
 	}
-	for _, f := range chart.Findings(run) {
+	for _, f := range run.Findings {
 		for _, w := range f.Warnings {
 			if k := c.add(w); !slices.Contains(k.experiments, f.Name) {
 				k.experiments = append(k.experiments, f.Name)
@@ -122,11 +122,11 @@ func partial(run *result.Run) string {
 	for _, r := range run.Results {
 		rounds = max(rounds, r.Round+1)
 	}
-	switch experiments := len(chart.Findings(run)); {
+	switch {
 	case rounds > 0 || m.Cases > 0:
 		return fmt.Sprintf("Partial run: it ended in round %d of %d, after %s.", rounds, m.Rounds, numfmt.Plural(len(run.Results), "result"))
-	case experiments > 0:
-		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(experiments, "experiment"))
+	case len(run.Findings) > 0:
+		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(len(run.Findings), "experiment"))
 	case len(run.Simulations) > 0:
 		return fmt.Sprintf("Partial run: it ended after %s.", numfmt.Plural(len(run.Simulations), "simulation"))
 	}

@@ -1,8 +1,10 @@
 package page
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,42 +19,26 @@ import (
 // chaosRun returns a run with synthetic failure scenarios and one history.
 func chaosRun(t *testing.T) *result.Run {
 	t.Helper()
-	model := func(name string, family harness.Family, kind string, rate float64) synthetic.Model {
-		return synthetic.Model{Lock: synthetic.Served(name, family, kind), Rate: synthetic.Constant(rate), Handed: 1, Noise: 0.01}
+	onZooKeeper := func(m *synthetic.Model) {
+		m.Lock.Family, m.Lock.Traits.Needs = harness.ZooKeeper, harness.KindZooKeeper
 	}
-	run := synthetic.Run(5, 12, 2, []int{1, 8},
-		model("redis-lock", harness.Redis, "redis", 1500), model("redis-queue", harness.Redis, "redis", 1900),
-		model("zk-lock", harness.ZooKeeper, "zookeeper", 700), model("zk-handoff", harness.ZooKeeper, "zookeeper", 1100))
+	run := synthetic.Run(5, 12, 2, []int{1, 8}, remoteModel("redis-lock", 1500), remoteModel("redis-queue", 1900),
+		remoteModel("zk-lock", 700, onZooKeeper), remoteModel("zk-handoff", 1100, onZooKeeper))
 	run.Dir, run.Faults = t.TempDir(), synthetic.Faults()
-	name := filepath.Join(run.Dir, synthetic.HistoryName)
-	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	saveHistory(t, name, failoverHistory())
+	saveHistory(t, run, writtenBy(t, failoverHistory().Write))
 	return run
 }
 
-func saveHistory(t *testing.T, name string, h oracle.History) {
+func saveHistory(t *testing.T, run *result.Run, text string) {
 	t.Helper()
-	f, err := os.Create(name)
-	if err == nil {
-		err = h.Write(f)
-		f.Close()
-	}
-	if err != nil {
+	name := filepath.Join(run.Dir, synthetic.HistoryName)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func faultResultOn(t *testing.T, run *result.Run, scenario, lock string) *result.FaultResult {
-	t.Helper()
-	for _, f := range run.Faults {
-		if f.Scenario == scenario && f.Lock.Name == lock {
-			return f
-		}
-	}
-	t.Fatalf("there is no %s of %s", scenario, lock)
-	return nil
+func faultResultOn(run *result.Run, scenario, lock string) *result.FaultResult {
+	return run.Faults[slices.IndexFunc(run.Faults, func(f *result.FaultResult) bool { return f.Scenario == scenario && f.Lock.Name == lock })]
 }
 
 func safetyOn(run *result.Run, lock string) (s *safetySection, first string, row safetyLock) {
@@ -88,7 +74,7 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			run := chaosRun(t)
 			if c.scenario != "" {
-				f := faultResultOn(t, run, c.scenario, "zk-handoff")
+				f := faultResultOn(run, c.scenario, "zk-handoff")
 				f.Seen = map[oracle.Anomaly]int{c.seen: 1}
 				f.Expected.Anomalies = nil
 			}
@@ -122,14 +108,14 @@ func TestSafetyUntested(t *testing.T) {
 	if !strings.HasSuffix(first, "(not tested for failures).") {
 		t.Errorf("the first sentence is %q", first)
 	}
-	for what, text := range formsOf(t, run) {
+	for what, text := range formsOf(t, Report(run)) {
 		if !strings.Contains(text, "not tested for failures") || what != "terminal" && !strings.Contains(text, "locklab chaos --out DIR") || strings.Contains(text, "✓ no anomaly") {
 			t.Errorf("the %s does not say that nothing was tested", what)
 		}
 	}
 	run.Results, run.Faults = nil, []*result.FaultResult{{Scenario: "holder-crash", Lock: run.Results[0].Lock, Skipped: "no server"}}
 	run.Manifest.Interrupted, run.Manifest.Cases = true, 0
-	if text := formsOf(t, run)["terminal"]; !strings.HasPrefix(text, s.Title) || strings.Contains(text, "simulated") || !strings.Contains(text, "Not tested: no") || !strings.Contains(text, "it ended early.") {
+	if text := formsOf(t, Report(run))["terminal"]; !strings.HasPrefix(text, s.Title) || strings.Contains(text, "simulated") || !strings.Contains(text, "Not tested: no") || !strings.Contains(text, "it ended early.") {
 		t.Errorf("without any try the terminal shows\n%s", text)
 	}
 	local := synthetic.Run(5, 12, 2, []int{1, 8}, synthetic.Fast("a", 1e6))
@@ -140,7 +126,7 @@ func TestSafetyUntested(t *testing.T) {
 
 func TestTimeline(t *testing.T) {
 	run := chaosRun(t)
-	f := faultResultOn(t, run, "failover", "redis-queue")
+	f := faultResultOn(run, "failover", "redis-queue")
 	draw := func() (string, *chart.Timeline) {
 		s := must(chart.ReadTimeline(run, f, synthetic.HistoryName))
 		return string(must(newFigure(chart.Named{Title: s.Title(), Pic: s.Picture()}, "h").SVG())), s
@@ -154,7 +140,6 @@ func TestTimeline(t *testing.T) {
 			t.Errorf("the picture lacks %q", want)
 		}
 	}
-	name := filepath.Join(run.Dir, synthetic.HistoryName)
 	for what, edit := range map[string]func(e *oracle.Event) bool{ // false drops the event
 		"a grant":           func(e *oracle.Event) bool { return e.Kind != oracle.Granted || e.Worker != 2 },
 		"a write refused":   func(e *oracle.Event) bool { e.Taken = true; return true },
@@ -169,15 +154,13 @@ func TestTimeline(t *testing.T) {
 				h = append(h, e)
 			}
 		}
-		saveHistory(t, name, h)
+		saveHistory(t, run, writtenBy(t, h.Write))
 		if other, _ := draw(); other == svg {
 			t.Errorf("the picture does not show %s", what)
 		}
 	}
 	for what, text := range map[string]string{"nothing": "", "no history": "{}\n", "no JSON": "x\n"} {
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		saveHistory(t, run, text)
 		sec, _, _ := safetyOn(run, "")
 		if len(sec.Figures) != 0 || len(sec.Notes) != 1 || !strings.Contains(sec.Notes[0], synthetic.HistoryName+" cannot be drawn") {
 			t.Errorf("of %s, the section has %d figures and says %q", what, len(sec.Figures), sec.Notes)

@@ -22,10 +22,6 @@ func TestHistorical(t *testing.T) {
 		{Lock: synthetic.Local("plain", harness.Spin, harness.Correct), Rate: synthetic.Constant(8e6), Skew: 1, Handed: 0.5, Noise: 0.02},
 	}
 	run := synthetic.Run(3, 12, 2, []int{1, 2, 8}, append(good, bad...)...)
-	for _, r := range synthetic.Run(4, 12, 2, []int{1, 2, 8}, append(good, bad...)...).Results {
-		r.Workload.Hold.Mean = 10000 // a second situation, for the charts across them
-		run.Results = append(run.Results, r)
-	}
 	gs := chart.Groups(chart.Sanitize(run))
 	drawn := 0
 	for _, c := range chart.Suite {
@@ -51,7 +47,7 @@ func TestHistorical(t *testing.T) {
 	}
 	bare := regexp.MustCompile(`\b(swift|rash|nolock)\b.{0,14}`)
 	mark := map[string]string{"swift": " (historical)", "rash": " (broken)", "nolock": " (control)"}
-	for name, got := range formsOf(t, run) {
+	for name, got := range formsOf(t, Report(run)) {
 		found := 0
 		for _, m := range bare.FindAllStringSubmatch(strings.ReplaceAll(got, "\u00a0", " "), -1) {
 			found++

@@ -1,11 +1,11 @@
 package page
 
 import (
-	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -54,7 +54,9 @@ func TestFindingCharts(t *testing.T) {
 		}
 		seen[n] = true
 	}
-	requireAccessible(t, pageOf(t, run))
+	if bad := inaccessibleParts(htmlOf(t, Report(run))); bad != nil {
+		t.Error(bad)
+	}
 }
 
 // TestAwkwardTables: the page gives the reason for a missing drawing.
@@ -95,7 +97,7 @@ func TestAwkwardTables(t *testing.T) {
 				}
 			}
 		}
-		text := pageOf(t, run)
+		text := htmlOf(t, Report(run))
 		if bad := findUnformatted(text); bad != "" {
 			t.Errorf("%s: %s", name, bad)
 		}
@@ -118,22 +120,17 @@ func TestLargeTables(t *testing.T) {
 			t.Errorf("%s: the picture is %v high, and says %q", kind, pic.Height, how)
 		}
 	}
-	page := pageOf(t, &result.Run{Findings: []*result.Finding{{Tables: []result.Table{{Columns: long.Columns, Rows: long.Rows}}}}})
+	page := htmlOf(t, Report(&result.Run{Findings: []*result.Finding{{Tables: []result.Table{{Columns: long.Columns, Rows: long.Rows}}}}}))
 	if want := "These are the first 400 of 5000 rows; results.jsonl has all of them."; !strings.Contains(page, want) || strings.Count(page, "<tr>") > 420 {
 		t.Errorf("the page lacks %q, or has more rows than it says", want)
 	}
 }
 
-// laboratoryFindings are synthetic: bars, lines, fields and words with gaps, long names, and zeros.
-// None of their figures is published.
-//
-//go:embed testdata/laboratory.json
-var laboratoryFindings []byte
-
-// hardwareFindings returns a run of the synthetic findings cost, sharing, core-to-core and listing.
+// hardwareFindings returns a run of the synthetic findings cost, sharing, core-to-core and listing:
+// bars, lines, fields and words with gaps, long names, and zeros. None of their figures is published.
 func hardwareFindings() *result.Run {
 	run := synthetic.Run(1, 0, 2, nil)
-	if err := json.Unmarshal(laboratoryFindings, &run.Findings); err != nil {
+	if err := json.Unmarshal(must(os.ReadFile("testdata/laboratory.json")), &run.Findings); err != nil {
 		panic(err)
 	}
 	return run
@@ -147,8 +144,8 @@ func columns(unit string, names ...string) []result.Column {
 	return result.Each(names, func(n string) result.Column { return result.Column{Name: n, Unit: unit, Plot: true} })
 }
 
-// hopTable returns a table of the time between any two of n CPUs in two sockets, with caches
-// of eight CPUs each. hole is the share of missing pairs.
+// hopTable returns a table of the time between any two of n CPUs. hole is the share of missing
+// pairs.
 func hopTable(n int, hole float64) result.Table {
 	rng := rand.New(rand.NewPCG(uint64(n), 3))
 	t := result.Table{Caption: "One way from one CPU to another", Label: "CPU", Chart: result.Heat, Log: true}
@@ -156,14 +153,7 @@ func hopTable(n int, hole float64) result.Table {
 		t.Columns = append(t.Columns, result.Column{Name: strconv.Itoa(i), Unit: "ns", Plot: true})
 		row := result.Row{Label: strconv.Itoa(i)}
 		for k := range n {
-			ns := 210.0
-			switch {
-			case i/8 == k/8:
-				ns = 26
-			case i/(n/2) == k/(n/2):
-				ns = 104
-			}
-			c := cellOf(ns*math.Exp(0.04*rng.NormFloat64()), 0.03)
+			c := cellOf((26+0.7*math.Abs(float64(i-k)))*math.Exp(0.04*rng.NormFloat64()), 0.03)
 			if i == k || rng.Float64() < hole {
 				c = result.Cell{}
 			}

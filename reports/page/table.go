@@ -40,10 +40,7 @@ func viewTable(t judge.Table, use string) tableView {
 		heads = append(heads, fmt.Sprint("workers ", c.Workers))
 	}
 	details := detailsOf(t)
-	for _, d := range details {
-		heads = append(heads, d.head)
-	}
-	v.Head = chart.Titles(heads...)
+	v.Head = chart.Titles(append(heads, result.Each(details, func(d detail) string { return d.head })...)...)
 	var missing []string // reasons
 	for _, r := range t.Rows {
 		cells := []string{r.Lock + map[bool]string{true: " !"}[r.Violated > 0]}

@@ -44,7 +44,7 @@ func (d *Document) Text(w io.Writer, width int) error {
 		},
 		"plainText": plainText, "noDecision": func() string { return noDecision },
 	}).Parse(terminalText))
-	return execute(w, t, d.form, d.data)
+	return execute(w, t.ExecuteTemplate, d.form, d.data)
 }
 
 // wrapped returns s in lines of at most width columns, after first and rest, which are as wide.
