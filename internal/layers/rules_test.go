@@ -129,15 +129,10 @@ func TestRules(t *testing.T) {
 }
 
 func TestRulesReject(t *testing.T) {
-	pkgs := []listed{{"zklock", []string{"net", "harness/result"}}, {"lab", []string{"mutex/lab"}}, {"reports/draw", []string{"lablike"}}}
+	pkgs := []listed{{"zklock", []string{"net", "harness/result"}}, {"lab", []string{"mutex/lab"}}, {"hardware", []string{"lablike"}}}
 	err := fmt.Sprint(checkRules(rules, pkgs))
-	for _, want := range []string{"zklock depends on harness/result", "lab depends on mutex/lab"} {
-		if strings.Count(err, want) != 1 || strings.Count(err, " depends on ") != 2 {
-			t.Errorf("got %v, want %q and one more", err, want)
-		}
-	}
-	if err := checkRules([]rule{{[]string{"reports/"}, []string{"lab"}, ""}}, pkgs); err != nil {
-		t.Error(err)
+	if strings.Count(err, " depends on ") != 2 || !strings.Contains(err, "zklock depends on harness/result") || !strings.Contains(err, "lab depends on mutex/lab") {
+		t.Errorf("of rules: got %s", err)
 	}
 	rows := rowRules("\n| Packages, lowest first |\n|---|\n| `zklock` and `mutex`. |\n| `lab` |\n\n`more`")
 	pkgs = []listed{{"zklock", []string{"lab"}}, {"mutex", []string{"zklock"}}, {"lab", []string{"mutex", "zklock"}}}
