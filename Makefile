@@ -75,13 +75,13 @@ report-full: ## measure all locks except the broken ones, with every number of w
 # The locks of the default report, and scenarios for each guarantee.
 CAMPAIGN := --locks redis-poll-5ms,redis-pubsub,redis-queue,redis-reentrant,redis-token,zk-fair,zk-handoff,zk-herd,bsm-redislock-1ms,go-zookeeper-lock,redsync-1ms,rueidislock-majority --scenario acquire-reply-lost,holder-pause,holder-crash,redis-holder-cut-off,redis-restart-empty,redis-promotion-cut,zk-holder-cut-off,leader-killed,leader-stopped
 
-chaos: build ## try these scenarios, the cheap ones 200 times and the others 60 (up to 6 hours), and renew the counts that every report has; interrupted, it goes on the next time
+chaos: build ## try these scenarios, the cheap ones 200 times and the others 60 (up to 6 hours), and renew the counts that every report has; the next call resumes an interrupted run
 	scripts/deps redis zookeeper
 	$(BUILD)/locklab chaos $(CAMPAIGN) --out $(BUILD)/campaign $(if $(wildcard $(BUILD)/campaign/manifest.json),--resume)
 	$(BUILD)/locklab export $(BUILD)/campaign --format published >$(BUILD)/published.csv
 	mv $(BUILD)/published.csv harness/chaos/published.csv
 
-chaos-full: ## try every failure scenario on every lock, with real servers (a day and a half), into build/chaos; interrupted, it goes on the next time. TRIES=n
+chaos-full: ## try every failure scenario on every lock, with real servers (a day and a half), into build/chaos; the next call resumes an interrupted run. TRIES=n
 	scripts/deps redis zookeeper curator
 	$(MAKE) --no-print-directory build
 	$(BUILD)/locklab chaos $(if $(TRIES),--tries $(TRIES)) --out $(CHAOS) $(if $(wildcard $(CHAOS)/manifest.json),--resume)
@@ -213,8 +213,11 @@ golden: ## rewrite the golden files, and show the changes
 	$(GO) test ./reports/page -update
 	git --no-pager diff --stat
 
-docs: ## build a site of the documents in build/site, with the report of make report if there is one; a dead link is an error
-	HUGO_PARAMS_REPORT=$(wildcard $(REPORT)/index.html) $(GO) run $(HUGO) --source docs/site --destination ../../$(BUILD)/site --cleanDestinationDir --noBuildLock --logLevel error
+docs: ## build a site of the documents in build/site, with the report of make report or of a recorded run; a dead link is an error
+	$(GO) test -run '^TestLinks$$' ./internal/layers
+	$(GO) run $(HUGO) --source docs/site --destination ../../$(BUILD)/site --cleanDestinationDir --noBuildLock --logLevel error
+	@mkdir -p $(BUILD)/site/report
+	$(if $(wildcard $(REPORT)/index.html),cp $(REPORT)/*.html $(BUILD)/site/report,$(GO) run ./cmd/locklab report reports/testdata/run --out $(BUILD)/site/report >/dev/null)
 
 module: ## change the path of the module everywhere: MODULE=example.org/you/locklab
 	@scripts/module "$$MODULE"

@@ -40,7 +40,7 @@ container, and watches for a second what else runs. Each warning has its remedy.
 			if err := show(cmd.OutOrStdout()); err != nil {
 				return err
 			}
-			return demand.judge(p.Name, s.Warnings, true, cmd.ErrOrStderr())
+			return demand.refuseWarnings(p.Name, s.Warnings, true, cmd.ErrOrStderr())
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")

@@ -48,7 +48,7 @@ func (m *measuring) run(ctx context.Context, earlier *result.Run) error {
 		for _, r := range earlier.Results {
 			name := "lock=" + r.Lock.Name + "/" + r.Workload.Name()
 			show.add(name, r)
-			m.judge(name, r)
+			m.addViolations(name, r)
 		}
 		fmt.Fprintf(m.stderr, "%d of %d were measured before\n", m.done, m.total)
 		if n := len(earlier.Damage); n > 0 {
@@ -84,7 +84,7 @@ func (m *measuring) keep(p measure.Progress) error {
 	if p.Result == nil {
 		return nil
 	}
-	m.judge(p.Case.Name(), p.Result)
+	m.addViolations(p.Case.Name(), p.Result)
 	return errors.Join(m.out.Append(result.Record{Result: p.Result}), m.out.Sync())
 }
 
@@ -108,7 +108,7 @@ func (m *measuring) noteLost(f *result.Manifest) {
 	}
 }
 
-func (m *measuring) judge(name string, r *result.Result) {
+func (m *measuring) addViolations(name string, r *result.Result) {
 	for _, v := range r.Violations {
 		m.violated = append(m.violated, fmt.Sprintf("%s violated %s: %s", name, v.Rule, v.Detail))
 	}

@@ -135,7 +135,7 @@ func (o *reportOptions) report(program string, dirs []string, files *saver, stdo
 	for _, run := range runs {
 		ws = append(ws, page.Warnings(run)...)
 	}
-	return o.judge(program, ws, false, stderr)
+	return o.refuseWarnings(program, ws, false, stderr)
 }
 
 var parseRoundTrip = within(1, harness.MaxDelay, time.ParseDuration, fmt.Sprintf("a round trip: want more than 0 and %v at most, such as 1.5ms", harness.MaxDelay))

@@ -36,9 +36,9 @@ func (s *strictness) validate(kinds []string) error {
 	return nil
 }
 
-// judge returns errUnfit if one of ws is not accepted. It writes them, unless they
+// refuseWarnings returns errUnfit if one of ws is not accepted. It writes them, unless they
 // were shown.
-func (s *strictness) judge(program string, ws []machine.Warning, shown bool, stderr io.Writer) error {
+func (s *strictness) refuseWarnings(program string, ws []machine.Warning, shown bool, stderr io.Writer) error {
 	if !s.strict {
 		return nil
 	}

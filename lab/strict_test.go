@@ -31,7 +31,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var out bytes.Buffer
-			if err := c.s.judge("locklab", c.ws, c.shown, &out); errors.Is(err, errUnfit) != c.unfit {
+			if err := c.s.refuseWarnings("locklab", c.ws, c.shown, &out); errors.Is(err, errUnfit) != c.unfit {
 				t.Errorf("got %v", err)
 			}
 			requireContains(t, out.String(), c.say...)

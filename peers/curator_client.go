@@ -108,12 +108,12 @@ func (c *curatorClient) end(lost int, dead error) {
 	defer c.mu.Unlock()
 	c.lost, c.dead = max(c.lost, lost), dead
 	for l, epoch := range c.leases {
-		c.judge(l, epoch)
+		c.endIfLost(l, epoch)
 	}
 }
 
-// judge ends l if its session is over. The caller holds c.mu.
-func (c *curatorClient) judge(l *adapt.Lease, epoch int) {
+// endIfLost ends l if its session is over. The caller holds c.mu.
+func (c *curatorClient) endIfLost(l *adapt.Lease, epoch int) {
 	switch {
 	case c.dead != nil:
 		l.Lose(c.dead)
@@ -129,7 +129,7 @@ func (c *curatorClient) hold(l *adapt.Lease, epoch int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.leases[l] = epoch
-	c.judge(l, epoch)
+	c.endIfLost(l, epoch)
 }
 
 func (c *curatorClient) forget(l *adapt.Lease) {

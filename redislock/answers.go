@@ -74,8 +74,8 @@ func refusalOf(err error) refusal {
 	return refusal{}
 }
 
-// judge returns the verdict on err. Only a request that cannot be sent is not sent again.
-func judge(err error) verdict {
+// verdictOf returns the verdict on err. Only a request that cannot be sent is not sent again.
+func verdictOf(err error) verdict {
 	if refused(err) {
 		return refusalOf(err).verdict
 	}
@@ -87,11 +87,11 @@ func judge(err error) verdict {
 }
 
 // final reports whether it is pointless to repeat a request that failed with err.
-func (c *Client) final(err error) bool { return c.settled(err) || judge(err) <= foreign }
+func (c *Client) final(err error) bool { return c.settled(err) || verdictOf(err) <= foreign }
 
 // settled is final for renewals and the like: an answer outside the table may be temporary.
 func (c *Client) settled(err error) bool {
-	switch judge(err) {
+	switch verdictOf(err) {
 	case final:
 		return true
 	case password:
@@ -105,7 +105,7 @@ func (c *Client) settled(err error) bool {
 
 // deaf is settled for connections that listen, which may have another password.
 func (c *Client) deaf(err error) bool {
-	if judge(err) == password && c.separate {
+	if verdictOf(err) == password && c.separate {
 		return !c.heard.Load()
 	}
 	return c.settled(err)
@@ -194,7 +194,7 @@ func (c *Client) persist(ctx context.Context, f func(ctx context.Context, unsure
 			return err
 		}
 		unsure = unsure || !refused(err)
-		if v := judge(err); v == elsewhere || v == redirect {
+		if v := verdictOf(err); v == elsewhere || v == redirect {
 			ctx = by(ctx, nil) // the new connection leads to a server without the lock
 		}
 		if !c.pause(ctx, o.pause(err)) {

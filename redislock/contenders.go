@@ -228,7 +228,7 @@ func (b *base) force(ctx context.Context, send func(context.Context) (int, error
 	if rdb != nil {
 		b.c.afresh(rdb, func(once redis.UniversalClient) { n, err = send(by(ctx, once)) })
 	}
-	if rdb == nil || judge(err) == redirect { // another server has the lock
+	if rdb == nil || verdictOf(err) == redirect { // another server has the lock
 		n, err = send(ctx)
 	}
 	if err != nil {

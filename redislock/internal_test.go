@@ -125,9 +125,9 @@ func TestAnswers(t *testing.T) {
 				lost := giveUp[verdict] && verdict != unlisted && verdict != foreign
 				for _, prefix := range prefixes {
 					err := fmt.Errorf("a request: %w", reply(prefix+" for a reason"))
-					if judge(err) != verdict || c.final(err) != giveUp[verdict] || c.settled(err) != lost {
+					if verdictOf(err) != verdict || c.final(err) != giveUp[verdict] || c.settled(err) != lost {
 						t.Errorf("%v: verdict %d, a Lock gives up: %t, a lease is lost: %t; want %d, %t and %t",
-							err, judge(err), c.final(err), c.settled(err), verdict, giveUp[verdict], lost)
+							err, verdictOf(err), c.final(err), c.settled(err), verdict, giveUp[verdict], lost)
 					}
 					want := err.Error()
 					if advice := advices[prefix]; advice != "" {

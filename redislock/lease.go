@@ -264,7 +264,7 @@ func (l *Lease) yield(ctx context.Context) (held bool, err error) {
 	}
 	began := l.c.clock.Now()
 	held, err = l.giveBack(ctx)
-	if judge(err) == foreign {
+	if verdictOf(err) == foreign {
 		return false, nil
 	}
 	if err != nil && l.again != nil { // the others need not wait for the end of the lease

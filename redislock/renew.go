@@ -100,7 +100,7 @@ func (c *Client) renewed(ls []*Lease, replies []*redis.Cmd, sent time.Time) (tol
 			failed[l] = err
 		}
 		switch {
-		case err != nil && (c.settled(err) || judge(err) == foreign):
+		case err != nil && (c.settled(err) || verdictOf(err) == foreign):
 			l.end(fmt.Errorf("%w: its renewal was refused: %w", ErrLost, explain(err)))
 			delete(c.leases, l)
 			continue

@@ -17,9 +17,9 @@ import (
 	"locklab/harness/result"
 )
 
-// judge returns one lock's outcome. The try does not count if the machine explains every
+// judgeTry returns one lock's outcome. The try does not count if the machine explains every
 // unexpected anomaly.
-func (b *batch) judge(t *Try, s *Subject, over int64) *result.FaultResult {
+func (b *batch) judgeTry(t *Try, s *Subject, over int64) *result.FaultResult {
 	r := b.scenario.result(s.Variant)
 	r.Seed = t.Seed
 	if s.failed != nil {

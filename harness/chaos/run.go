@@ -233,7 +233,7 @@ func (b *batch) try(ctx context.Context, locks []*harness.Variant, n int, lost m
 		if err != nil {
 			s.fail(err)
 		}
-		r := b.judge(t, s, over)
+		r := b.judgeTry(t, s, over)
 		r.Elapsed = time.Since(began)
 		b.count[r.Lock.Name] += r.Tries + r.Failed
 		lost[r.Lock.Name] = (lost[r.Lock.Name] + 1) * r.Failed

@@ -184,7 +184,7 @@ func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 	h.Tests, h.Level = len(tests), judgeTests(h.Series, tests, h.Alpha, h.Margin, false)
 	h.steps(len(sites))
 	for i := range h.Series {
-		h.Series[i].judge(h)
+		h.Series[i].setVerdict(h)
 	}
 	slices.SortStableFunc(h.Series, byCase(o.Metrics))
 	h.Warnings = append(h.Warnings, historyWarnings(h)...)

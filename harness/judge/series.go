@@ -76,7 +76,7 @@ func (s *HistorySeries) broken() {
 	}
 }
 
-func (s *HistorySeries) judge(h *History) {
+func (s *HistorySeries) setVerdict(h *History) {
 	s.findOff(h)
 	if s.Verdict != "" {
 		return

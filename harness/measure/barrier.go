@@ -182,7 +182,7 @@ func (w *watcher) look(ctx context.Context) *LostRankError {
 	switch {
 	case err == nil && bytes.Equal(claims[own], w.claims[own]):
 		w.answered, w.failed = time.Now(), 0
-		return w.judge(ctx, claims)
+		return w.findLostRank(ctx, claims)
 	case err == nil && silent < silence-2*beatPause:
 		return gone("has lost the data of this run: was it restarted or emptied?")
 	case err == nil:
@@ -197,8 +197,8 @@ func (w *watcher) look(ctx context.Context) *LostRankError {
 	return nil
 }
 
-// judge returns an error if a rank is gone, or else if one has stopped the run.
-func (w *watcher) judge(ctx context.Context, claims [][]byte) (stopped *LostRankError) {
+// findLostRank returns an error if a rank is gone, or else if one has stopped the run.
+func (w *watcher) findLostRank(ctx context.Context, claims [][]byte) (stopped *LostRankError) {
 	left := w.haveLeft()
 	for r, c := range claims {
 		if left[r] || bytes.Equal(c, w.claims[r]) {

@@ -107,11 +107,11 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *result.Result {
 		cancel()
 		return r
 	}
-	l.judge(r, d, s, workers)
+	l.addViolations(r, d, s, workers)
 	return r
 }
 
-func (l *remoteLoop) judge(r *result.Result, d *drive, s *remoteSection, workers []*remoteWorker) {
+func (l *remoteLoop) addViolations(r *result.Result, d *drive, s *remoteSection, workers []*remoteWorker) {
 	var holds []oracle.Hold
 	var failed int
 	var first error
@@ -129,7 +129,7 @@ func (l *remoteLoop) judge(r *result.Result, d *drive, s *remoteSection, workers
 	}
 	permits := r.Lock.Traits.Permits
 	r.Violations = append(r.Violations, oracle.Overlaps(holds, permits)...)
-	r.Violations = append(r.Violations, s.judge(workers)...)
+	r.Violations = append(r.Violations, s.findLostUpdates(workers)...)
 	if r.Lock.Traits.Fenced {
 		r.Violations = append(r.Violations, oracle.Tokens(holds, permits)...)
 	}

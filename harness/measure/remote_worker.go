@@ -33,7 +33,7 @@ func (s *remoteSection) read(stay func()) (whole bool) {
 	return s.right.Load() == n || !s.alone
 }
 
-func (s *remoteSection) judge(workers []*remoteWorker) []oracle.Violation {
+func (s *remoteSection) findLostUpdates(workers []*remoteWorker) []oracle.Violation {
 	if !s.alone {
 		return nil
 	}

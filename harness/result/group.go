@@ -38,7 +38,7 @@ func (g *group) merge() *Result {
 			}
 		}
 	}
-	g.judge()
+	g.judgeHolds()
 	g.turns = g.order()
 	out := new(Result)
 	for _, r := range MergeRules {

@@ -173,13 +173,13 @@ func (g *group) follow(all []heldSpan) (t turnOrder) {
 	return t
 }
 
-// judge adds the violations that the holds of all ranks show together.
+// judgeHolds adds the violations that the holds of all ranks show together.
 //
 // Holds of ranks with the same clock are judged by its times directly. Between clocks a
 // hold is shortened at both ends by the error of its clock: two holds that still overlap
 // certainly did. A token must be greater than the tokens of holds that began earlier by
 // more than the errors, and no two writers ever have the same.
-func (g *group) judge() {
+func (g *group) judgeHolds() {
 	if g.parts[0].Workload.Locks > 1 {
 		return // a hold does not identify its lock
 	}

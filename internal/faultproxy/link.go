@@ -82,7 +82,7 @@ func (k *link) collect(d Direction, from *net.TCPConn, queue chan<- parcel) {
 			}
 			raw := bytes.Clone(stream[:size])
 			stream = stream[size:]
-			q, passes := k.p.judge(k, d, raw, unread)
+			q, passes := k.p.scheduleParcel(k, d, raw, unread)
 			if !passes {
 				continue
 			}
@@ -141,7 +141,7 @@ func (k *link) deliver(d Direction, to *net.TCPConn, queue <-chan parcel) {
 	}
 }
 
-func (p *Proxy) judge(k *link, d Direction, raw []byte, unread bool) (parcel, bool) {
+func (p *Proxy) scheduleParcel(k *link, d Direction, raw []byte, unread bool) (parcel, bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := Sighting{At: time.Now(), Conn: k.number, Dir: d}

@@ -6,10 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -34,8 +31,6 @@ var (
 		{[]string{"zklock"}, []string{"github.com/redis/go-redis/v9"}, "it speaks to ZooKeeper only"},
 		{[]string{"harness"}, []string{"net/http", "golang.org/x/sys/unix", "internal/machine", "internal/backend", "internal/stat", "internal/numfmt"}, "the contract needs the standard library and lock only"},
 		{[]string{"harness/result", "harness/judge", "reports/"}, append([]string{"harness/measure", "harness/chaos", "harness/locktest", "internal/backend"}, locks...), "a file is read, judged and drawn after its locks are gone"},
-		{[]string{"reports/draw"}, []string{"reports/chart", "reports/page", "harness/judge"}, "it draws what it is given"},
-		{[]string{"reports/chart"}, []string{"reports/page"}, "a chart does not know its page"},
 		{[]string{"harness/", "hardware", "lab"}, locks, "other modules bring their own locks"},
 		{[]string{"harness/", "hardware", "internal/"}, []string{"lab", "reports/"}, "measuring does not know the page"},
 	}
@@ -68,32 +63,29 @@ func listPackages(t *testing.T, tags string) (pkgs []listed) {
 	}
 }
 
-func requireNoError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-// readFile returns the text of a file of the repository.
-func readFile(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile(filepath.Join(root, name))
-	requireNoError(t, err)
-	return string(text)
-}
-
-func modulePath(t *testing.T) string {
-	t.Helper()
-	out, err := exec.Command("go", "list", "-C", root, "-m").Output()
-	requireNoError(t, err)
-	return strings.TrimSpace(string(out))
-}
-
 func containsPath(names []string, path string) bool {
 	return slices.ContainsFunc(names, func(n string) bool {
 		return n == path || strings.HasSuffix(n, "/") && strings.HasPrefix(path, n)
 	})
+}
+
+// rowRules returns a rule for each package of the table of rows in text: it must not depend on
+// another package of its row or of a row below.
+func rowRules(text string) (out []rule) {
+	_, table, _ := strings.Cut(text, "\n| Packages, lowest first |\n|---|\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	var below []string
+	for _, row := range slices.Backward(strings.Split(table, "\n")) {
+		names := strings.Split(row, "`")
+		for i := 1; i < len(names); i += 2 {
+			below = append(below, names[i])
+		}
+		for i := 1; i < len(names); i += 2 {
+			others := slices.DeleteFunc(slices.Clone(below), func(n string) bool { return n == names[i] })
+			out = append(out, rule{[]string{names[i]}, others, "it is not in a row above (CONTRIBUTING.md)"})
+		}
+	}
+	return out
 }
 
 // checkRules returns an error for each dependency that a rule forbids, and for each name of a
@@ -121,37 +113,34 @@ func checkRules(rules []rule, pkgs []listed) error {
 }
 
 func TestRules(t *testing.T) {
+	rows := rowRules(readFile(t, "CONTRIBUTING.md"))
 	for _, tags := range []string{"", "purego", "systematic"} {
-		if err := checkRules(rules, listPackages(t, tags)); err != nil {
+		pkgs := listPackages(t, tags)
+		if err := checkRules(append(rows, rules...), pkgs); err != nil {
 			t.Errorf("tags %q: %v", tags, err)
+		}
+		for _, p := range pkgs {
+			inRow := func(r rule) bool { return r.from[0] == p.ImportPath }
+			if !containsPath([]string{"internal/", "cmd/", "deploy", "zklock/internal/"}, p.ImportPath) && !slices.ContainsFunc(rows, inRow) {
+				t.Errorf("CONTRIBUTING.md has no row with %s", p.ImportPath)
+			}
 		}
 	}
 }
 
 func TestRulesReject(t *testing.T) {
-	pkgs := []listed{{"zklock", []string{"net", "harness/result"}}, {"lab", []string{"mutex/lab"}}, {"reports/draw", []string{"lablike"}}}
+	pkgs := []listed{{"zklock", []string{"net", "harness/result"}}, {"lab", []string{"mutex/lab"}}, {"hardware", []string{"lablike"}}}
 	err := fmt.Sprint(checkRules(rules, pkgs))
-	for _, want := range []string{"zklock depends on harness/result", "lab depends on mutex/lab"} {
-		if strings.Count(err, want) != 1 || strings.Count(err, " depends on ") != 2 {
-			t.Errorf("got %v, want %q and one more", err, want)
-		}
+	if strings.Count(err, " depends on ") != 2 || !strings.Contains(err, "zklock depends on harness/result") || !strings.Contains(err, "lab depends on mutex/lab") {
+		t.Errorf("of rules: got %s", err)
 	}
-	if err := checkRules([]rule{{[]string{"reports/"}, []string{"lab"}, ""}}, pkgs); err != nil {
-		t.Error(err)
+	rows := rowRules("\n| Packages, lowest first |\n|---|\n| `zklock` and `mutex`. |\n| `lab` |\n\n`more`")
+	pkgs = []listed{{"zklock", []string{"lab"}}, {"mutex", []string{"zklock"}}, {"lab", []string{"mutex", "zklock"}}}
+	err = fmt.Sprint(checkRules(rows, pkgs))
+	if strings.Count(err, "\n") != 1 || !strings.Contains(err, "zklock depends on lab") || !strings.Contains(err, "mutex depends on zklock") {
+		t.Errorf("of rows: got %s", err)
 	}
 	if checkRules([]rule{{[]string{"lab", "gone"}, nil, ""}}, pkgs) == nil {
 		t.Error("a name that is no package is accepted")
-	}
-}
-
-// TestModules: decision 5 names each module that go.mod requires directly, and no other.
-func TestModules(t *testing.T) {
-	mod := readFile(t, "go.mod")
-	text := readFile(t, "docs/decisions/0005-dependencies.md")
-	for _, m := range regexp.MustCompile(`(?m)^(?:require)?\s+(\S+\.\S+/\S+) v\S+$`).FindAllStringSubmatch(mod, -1) {
-		name := strings.TrimPrefix(regexp.MustCompile(`/v\d+$`).ReplaceAllString(m[1], ""), "github.com/")
-		if !strings.Contains(text, name) {
-			t.Errorf("decision 5 has no line on %s", name)
-		}
 	}
 }

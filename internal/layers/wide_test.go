@@ -4,7 +4,6 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -12,29 +11,19 @@ import (
 
 // TestWideStructs: the comment of a struct with more than 15 fields has the reason for them.
 func TestWideStructs(t *testing.T) {
-	const most = 15
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() && (d.Name() == "testdata" || d.Name() == "build" || d.Name() == ".git") {
-			if d != nil && d.IsDir() && err == nil {
-				return fs.SkipDir
-			}
-			return err
-		}
-		if filepath.Ext(path) != ".go" {
-			return nil
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
-		if err != nil {
-			return err
-		}
-		for name, doc := range wideStructs(file, most) {
-			if !strings.Contains(doc, "field") {
-				t.Errorf("%s: type %s has more than %d fields, and its comment has no reason for them", path, name, most)
+	for _, p := range listPackages(t, "") {
+		paths, err := filepath.Glob(filepath.Join(root, p.ImportPath, "*.go"))
+		requireNoError(t, err)
+		for _, path := range paths {
+			file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+			requireNoError(t, err)
+			for name, doc := range wideStructs(file, 15) {
+				if !strings.Contains(doc, "field") {
+					t.Errorf("%s: type %s has more than 15 fields, and its comment has no reason for them", path, name)
+				}
 			}
 		}
-		return nil
-	})
-	requireNoError(t, err)
+	}
 }
 
 // wideStructs returns the comments of the structs of file with more than most fields, by name.

@@ -212,7 +212,7 @@ func outcome(r result.Survival) (s sign) {
 func scenarioFigure(rows []result.Survival) figure {
 	h := rows[0].Fault
 	f := figure{Name: h.Scenario, ID: "scenario-" + h.Scenario, Title: h.Scenario + ": " + h.Question, Answer: numfmt.Sentence(h.Fault), Folded: true, Shown: true,
-		Head: chart.Titles("lock", "verdict", "violations in 1000", "bound (95 %)", "window p50", "greatest", "least notice", "faults", "observed")}
+		Head: chart.Titles("lock", "verdict", "violations in 1000", "bound (95 %)", "outage p50", "greatest", "least notice", "faults", "observed")}
 	if tests := result.Each(h.Tests, func(g result.Guarantee) string { return string(g) }); tests != nil {
 		f.Answer += " Tests " + strings.Join(tests, ", ") + "."
 	}
