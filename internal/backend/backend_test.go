@@ -7,7 +7,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -132,28 +131,6 @@ func TestStartStop(t *testing.T) {
 			wantEmpty(t, sys.temp)
 		})
 	}
-}
-
-// wantNoGoroutines waits until no goroutine is left: a signalled one may need a moment to end.
-func wantNoGoroutines(t *testing.T) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); len(goroutines()) > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("goroutines are left:\n%s", strings.Join(goroutines(), "\n\n"))
-		}
-	}
-}
-
-// goroutines returns the stacks of this package and package child, without tests and spawnLoop.
-func goroutines() []string {
-	buf := make([]byte, 1<<20)
-	buf = buf[:runtime.Stack(buf, true)]
-	return slices.DeleteFunc(strings.Split(string(buf), "\n\n"), func(stack string) bool {
-		return !strings.Contains(stack, "locklab/internal/backend.") && !strings.Contains(stack, "locklab/internal/child.") ||
-			strings.Contains(stack, "testing.tRunner") ||
-			strings.Contains(stack, "child.spawnLoop") ||
-			strings.Contains(stack, "backend.TestMain")
-	})
 }
 
 func TestNothingInstalled(t *testing.T) {
