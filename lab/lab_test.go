@@ -14,6 +14,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/harness/measure"
 	"locklab/harness/result"
+	"locklab/internal/require"
 	"locklab/reports/page"
 )
 
@@ -71,12 +72,7 @@ func locklabIn(t *testing.T, dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-func requireNoError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
 
 func skipIfShort(t *testing.T) {
 	t.Helper()

@@ -13,17 +13,13 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/require"
 
 	"golang.org/x/sys/unix"
 )
 
 // requireNoError ends the test if err is not nil.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
 
 // needServers skips or fails the test unless servers of the kind can be started.
 func needServers(tb testing.TB, kind string) {

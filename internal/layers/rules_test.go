@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"locklab/internal/require"
 )
 
 const root = "../.."
@@ -68,12 +70,7 @@ func listPackages(t *testing.T, tags string) (pkgs []listed) {
 	}
 }
 
-func requireNoError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
 
 // readFile returns the text of a file of the repository.
 func readFile(t *testing.T, name string) string {

@@ -16,6 +16,7 @@ import (
 
 	"locklab/internal/child"
 	"locklab/internal/leaktest"
+	"locklab/internal/require"
 )
 
 var tryCompiler = sync.OnceValue(func() error {
@@ -229,9 +230,4 @@ func TestCompilerWarnsOfNothing(t *testing.T) {
 }
 
 // requireNoError ends the test if err is not nil.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
