@@ -168,7 +168,7 @@ func TestCompareTo(t *testing.T) {
 		{broken + " --to tas", "! mcs violated liveness in 1 of 10 results"},
 		{base + " --to mcs --format csv", ",mcs (broken),0.5"},
 		{base + " --to tas --format markdown", "| tas | 1"},
-		{base + " --to tas --format html", `<th scope="row">tas</th><td>1`},
+		{base + " --to tas --format html", `<th scope="row">tas</th><td class="decides">1`},
 		{base + " --to tas --format json", `"longest"`},
 		{base + " --to mcs --metric jain,throughput", "throughput as a ratio to mcs"},
 	} {

@@ -67,16 +67,3 @@ warning (noise): it is noisy
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}
 }
-
-func TestLookAround(t *testing.T) {
-	s := observeMachine(10 * time.Millisecond)
-	if len(s.Topology) != s.CPUs || len(s.Servers) != 2 {
-		t.Errorf("%d CPUs, but %+v", s.CPUs, s)
-	}
-	if got, want := len(s.Warnings), len(s.Environment.Warnings())+len(machine.NoiseWarnings(s.Noise)); got != want {
-		t.Errorf("%d warnings of %d", got, want)
-	}
-	if s.Noise.Window < 10*time.Millisecond {
-		t.Errorf("watched for %v", s.Noise.Window)
-	}
-}

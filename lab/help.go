@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -142,15 +143,9 @@ func printExamples(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(out, "\nExamples:\n%s\n", strings.Join(lines[:min(len(lines), mostExamples)], "\n"))
 }
 
-func gist(text string) string {
-	end := len(text)
-	for _, stop := range []string{"; ", ": ", " (", ", such as "} {
-		if i := strings.Index(text, stop); i > 0 {
-			end = min(end, i)
-		}
-	}
-	return cmp.Or(text[:end], text)
-}
+var clauseRE = regexp.MustCompile(`; |: | \(|, such as `)
+
+func gist(text string) string { return clauseRE.Split(text, 2)[0] }
 
 func (p *Program) version() string {
 	return fmt.Sprintf("%s (commit %s, %s %s/%s)", cmp.Or(p.Version, "0.0.0"), cmp.Or(machine.BuildCommit(), "unknown"), runtime.Version(), runtime.GOOS, runtime.GOARCH)
@@ -228,7 +223,4 @@ func (p *Program) completeNames(cmd *cobra.Command) {
 			_ = cmd.RegisterFlagCompletionFunc(f.Name, complete(words))
 		}
 	})
-	for _, c := range cmd.Commands() {
-		p.completeNames(c)
-	}
 }

@@ -102,14 +102,9 @@ func (silent) Printf(context.Context, string, ...any) {}
 // process. signal.NotifyContext could lose an immediate second signal. Under nohup SIGHUP
 // stays ignored.
 func untilSignal(signals ...os.Signal) context.Context {
-	ctx, cancel := context.WithCancel(context.Background())
-	first := make(chan os.Signal, 1)
-	signal.Notify(first, slices.DeleteFunc(signals, func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })...)
-	go func() {
-		<-first
-		signal.Stop(first)
-		cancel()
-	}()
+	heeded := slices.DeleteFunc(signals, func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })
+	ctx, stop := signal.NotifyContext(context.Background(), heeded...)
+	context.AfterFunc(ctx, stop)
 	return ctx
 }
 
@@ -155,7 +150,6 @@ latency and fairness.`,
 	root.AddCommand(p.envCommand(), schemaCommand(), versionCommand(), manCommand())
 	setHelp(root)
 	addCompletion(root)
-	p.completeNames(root)
 	p.complete(root)
 	return root
 }
@@ -164,6 +158,7 @@ latency and fairness.`,
 func (p *Program) complete(cmd *cobra.Command) {
 	cmd.Flags().SortFlags = false
 	cmd.Example = p.examples(cmd.Example)
+	p.completeNames(cmd)
 	if cmd.Args == nil && cmd.Name() != "help" {
 		cmd.Args = noArgs
 	}

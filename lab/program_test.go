@@ -65,7 +65,7 @@ func TestOwnName(t *testing.T) {
 			t.Errorf("run has lost its examples:\n%s", c.Example)
 		}
 	}
-	const want = "agree compare completion env export hardware history list man merge report run schema simulate"
+	const want = "agree compare completion env export hardware history list man merge report run schema simulate version"
 	if got := strings.Join(each(commands, (*cobra.Command).Name), " "); got != want {
 		t.Errorf("commands %s, want %s: none for locks that send messages", got, want)
 	}

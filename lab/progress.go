@@ -2,7 +2,6 @@ package lab
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -41,11 +40,11 @@ type progress struct {
 	pause   time.Duration // between two lines, if not on a terminal
 	written time.Time     // of the last of them
 
-	mu    sync.Mutex // protects the line on the terminal, which a goroutine counts down
-	at    step       // content of the line
-	since time.Time  // of at
-	shown bool       // there is a line to overwrite
-	stop  func()     // ends the goroutine
+	mu    sync.Mutex  // protects the line on the terminal, which a goroutine counts down
+	at    step        // content of the line
+	since time.Time   // of at
+	shown bool        // there is a line to overwrite
+	tick  *time.Timer // draws it again; nil if out is not a terminal
 }
 
 // linePause is the time between two lines if the output is not a terminal.
@@ -55,34 +54,32 @@ const linePause = 10 * time.Second
 // The caller must call clear at the end.
 func (p *Program) newProgress(out io.Writer, later time.Duration) *progress {
 	s := &progress{out: out, later: later, pause: linePause, rates: make(map[string][]float64)}
-	ctx, stop := context.WithCancel(context.Background())
-	s.stop = stop
 	if p.everyStep {
 		s.pause = 0
 	}
 	if f, ok := out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
-		s.width = func() int { return width(f) }
-		go s.countDown(ctx)
+		s.countDown(func() int { return width(f) })
 	}
 	return s
 }
 
-// countDown redraws the line, with less time left, until s is cleared.
-func (s *progress) countDown(ctx context.Context) {
-	ticks := time.NewTicker(time.Second)
-	defer ticks.Stop()
-	for {
-		select {
-		case <-ctx.Done():
+// countDown shows s on a terminal of that width. It redraws the line every second, with less time
+// left, until s is cleared.
+func (s *progress) countDown(width func() int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.width = width
+	s.tick = time.AfterFunc(time.Second, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.tick == nil {
 			return
-		case <-ticks.C:
-			s.mu.Lock()
-			if s.at.name != "" {
-				s.draw()
-			}
-			s.mu.Unlock()
 		}
-	}
+		if s.at.name != "" {
+			s.draw()
+		}
+		s.tick.Reset(time.Second)
+	})
 }
 
 func (s *progress) add(name string, r *result.Result) {
@@ -175,7 +172,10 @@ func (s *progress) draw() {
 func (s *progress) clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.stop()
+	if s.tick != nil {
+		s.tick.Stop()
+		s.tick = nil
+	}
 	s.erase()
 }
 

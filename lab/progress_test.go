@@ -70,8 +70,7 @@ func TestParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		s := new(Program).newProgress(&out, time.Minute)
-		s.width = func() int { return 80 }
-		go s.countDown(t.Context())
+		s.countDown(func() int { return 80 })
 		s.parts("cost", 2*time.Second)(0, 20)
 		time.Sleep(3500 * time.Millisecond)
 		s.lasting("text")

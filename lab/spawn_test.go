@@ -71,7 +71,7 @@ func TestSpawnEnds(t *testing.T) {
 	}{
 		{"rank 0 stopped", func(_ int, part *result.Run) error {
 			return syscall.Kill(part.Results[0].Ranks[0].PID, syscall.SIGSTOP)
-		}, exitUnfit, "rank 0 has not ended 20s after another failed, and is ended"},
+		}, exitUnfit, "rank 0 was still running 20s after another failed, and is killed"},
 		{"interrupted", func(launcher int, _ *result.Run) error {
 			return syscall.Kill(launcher, syscall.SIGINT)
 		}, exitInterrupted, ""},

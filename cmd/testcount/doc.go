@@ -1,6 +1,5 @@
-// Command testcount runs "go test" once for each of its arguments. At the end it names
-// the longest tests and counts the passed, failed and skipped tests, skips by reason, so
-// that a skip is never silent.
+// Command testcount runs "go test" once for each of its arguments. At the end it counts
+// the passed, failed and skipped tests, skips by reason, so that a skip is never silent.
 //
 //	testcount './...' '-tags purego ./atomics'
 //

@@ -40,7 +40,6 @@ type tally struct {
 	failures       []*failure
 	unsteady       []string            // tests that failed, and passed the reruns
 	skipped        map[string][]string // reason to tests
-	dear           []event             // the longest tests
 }
 
 type reading struct {
@@ -202,9 +201,6 @@ func (t reading) add(e event) {
 	if e.Test == "" && e.Action != "skip" {
 		fmt.Fprintf(t.out, "%-5s %7.1f s  %s\n", e.Action, e.Elapsed, e.Package)
 	}
-	if e.Test != "" && e.Elapsed >= 1 && !strings.Contains(e.Test, "/") {
-		t.remember(e)
-	}
 	delete(running, e.Test)
 }
 
@@ -227,13 +223,6 @@ func (t reading) fail(e event) {
 	t.broken[e.Package] = true
 }
 
-func (t *tally) remember(e event) {
-	const few = 10
-	t.dear = append(t.dear, e)
-	slices.SortStableFunc(t.dear, func(a, b event) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
-	t.dear = t.dear[:min(few, len(t.dear))]
-}
-
 func (t *tally) short(e event) string { return strings.TrimPrefix(e.Package, t.module+"/") }
 
 func skipReason(said string) string {
@@ -253,9 +242,6 @@ func skipReason(said string) string {
 }
 
 func (t *tally) summary() {
-	for _, e := range t.dear {
-		fmt.Fprintf(t.out, "long  %7.1f s  %s %s\n", e.Elapsed, t.short(e), e.Test)
-	}
 	total := 0
 	reasons := slices.SortedFunc(maps.Keys(t.skipped), func(a, b string) int {
 		return cmp.Or(cmp.Compare(len(t.skipped[b]), len(t.skipped[a])), cmp.Compare(a, b))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -110,25 +109,6 @@ func meetProcess(t *testing.T, mine, other string) {
 		if time.Now().After(end) {
 			t.Fatal("the other lane does not come")
 		}
-	}
-}
-
-func TestLongest(t *testing.T) {
-	var in, out strings.Builder
-	for i := range 30 {
-		name := fmt.Sprintf("Test%02d", i*7%30)
-		fmt.Fprintf(&in, `{"Action":"pass","Package":"example.org/m/a","Test":"%s","Elapsed":%d}`+"\n", name, i*7%30)
-		fmt.Fprintf(&in, `{"Action":"pass","Package":"example.org/m/a","Test":"%s/part","Elapsed":100}`+"\n", name)
-	}
-	c := &tally{out: &out, module: "example.org/m", skipped: make(map[string][]string)}
-	c.read("", strings.NewReader(in.String()))
-	c.summary()
-	var want strings.Builder
-	for i := 29; i > 19; i-- {
-		fmt.Fprintf(&want, "long  %7.1f s  a Test%02d\n", float64(i), i)
-	}
-	if got := out.String(); !strings.HasPrefix(got, want.String()+"60 passed") {
-		t.Errorf("got\n%s\nwant\n%s", got, want.String())
 	}
 }
 

@@ -7,24 +7,19 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/require"
 
 	"golang.org/x/sys/unix"
 )
 
 // requireNoError ends the test if err is not nil.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
 
 // needServers skips or fails the test unless servers of the kind can be started.
 func needServers(tb testing.TB, kind string) {
@@ -132,28 +127,6 @@ func TestStartStop(t *testing.T) {
 			wantEmpty(t, sys.temp)
 		})
 	}
-}
-
-// wantNoGoroutines waits until no goroutine is left: a signalled one may need a moment to end.
-func wantNoGoroutines(t *testing.T) {
-	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); len(goroutines()) > 0; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("goroutines are left:\n%s", strings.Join(goroutines(), "\n\n"))
-		}
-	}
-}
-
-// goroutines returns the stacks of this package and package child, without tests and spawnLoop.
-func goroutines() []string {
-	buf := make([]byte, 1<<20)
-	buf = buf[:runtime.Stack(buf, true)]
-	return slices.DeleteFunc(strings.Split(string(buf), "\n\n"), func(stack string) bool {
-		return !strings.Contains(stack, "locklab/internal/backend.") && !strings.Contains(stack, "locklab/internal/child.") ||
-			strings.Contains(stack, "testing.tRunner") ||
-			strings.Contains(stack, "child.spawnLoop") ||
-			strings.Contains(stack, "backend.TestMain")
-	})
 }
 
 func TestNothingInstalled(t *testing.T) {

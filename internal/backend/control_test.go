@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/leaktest"
 )
 
 // mustStartRedisOf starts Redis servers that end with the test.
@@ -187,6 +188,7 @@ func TestRestartFails(t *testing.T) {
 // TestHurtTogether hurts servers from all sides at once, and stops them in the middle. Nothing is
 // left.
 func TestHurtTogether(t *testing.T) {
+	leaktest.All(t)
 	sys, before := labSystem(t), openFiles(t)
 	s := mustStartRedisOf(t, sys, RedisOptions{Replicas: 1})
 	var all sync.WaitGroup
@@ -240,7 +242,6 @@ func TestHurtTogether(t *testing.T) {
 	if len(pids) < 4 {
 		t.Errorf("%d processes in all: the servers were not restarted", len(pids))
 	}
-	wantNoGoroutines(t)
 	if after := openFiles(t); after > before {
 		t.Errorf("%d files are open, %d before", after, before)
 	}

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"locklab/harness"
+	"locklab/internal/child"
 )
 
 // The owner of a server, whose every way to end is tested, is this test binary with these set.
@@ -37,6 +38,7 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
+	_, _ = child.Start(exec.Command("true")) // whose helper stays, so it must precede leaktest
 	os.Exit(m.Run())
 }
 

@@ -10,11 +10,13 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/leaktest"
 )
 
 func TestUserServer(t *testing.T) {
 	for _, k := range Kinds {
 		t.Run(k.Name, func(t *testing.T) {
+			leaktest.All(t)
 			own := mustStart(t, labSystem(t), k.Name)
 			addr := own.Endpoint().Addrs[0][0]
 			sys := labSystem(t, k.Env, addr)
@@ -41,7 +43,6 @@ func TestUserServer(t *testing.T) {
 				}
 			}
 			requireNoError(t, own.Stop())
-			wantNoGoroutines(t)
 		})
 	}
 }

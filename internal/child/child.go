@@ -14,7 +14,6 @@ import (
 
 // A Process is a started child.
 type Process struct {
-	pid  int
 	done chan struct{}
 	err  error
 	proc *os.Process
@@ -29,7 +28,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 	if err := onSpawnThread(cmd.Start); err != nil {
 		return nil, err
 	}
-	p := &Process{pid: cmd.Process.Pid, done: make(chan struct{}), proc: cmd.Process}
+	p := &Process{done: make(chan struct{}), proc: cmd.Process}
 	go func() {
 		defer close(p.done)
 		p.err = cmd.Wait()
@@ -38,7 +37,7 @@ func Start(cmd *exec.Cmd) (*Process, error) {
 }
 
 // PID returns the process id.
-func (p *Process) PID() int { return p.pid }
+func (p *Process) PID() int { return p.proc.Pid }
 
 // Done returns a channel that is closed when the child is gone.
 func (p *Process) Done() <-chan struct{} { return p.done }
@@ -66,7 +65,7 @@ func (p *Process) Signal(s os.Signal) error {
 	case <-p.done:
 		return os.ErrProcessDone
 	default: // if the child is gone, its children may still hold the output
-		_ = syscall.Kill(-p.pid, syscall.SIGKILL)
+		_ = syscall.Kill(-p.PID(), syscall.SIGKILL)
 		return nil
 	}
 }

@@ -5,13 +5,13 @@ package explore_test
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
 	"testing"
 
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/internal/explore"
+	"locklab/internal/leaktest"
 )
 
 // unlockedIncrements returns a program that counts without a lock.
@@ -180,12 +180,9 @@ func TestProgramMustRepeatItself(t *testing.T) {
 
 // TestGoroutinesEnd checks that an exploration leaves none behind, whether it fails or not.
 func TestGoroutinesEnd(t *testing.T) {
-	before := runtime.NumGoroutine()
+	leaktest.All(t)
 	for _, m := range mutants[:3] {
 		explore.Explore(m.program(m.bug), limits)
 		explore.Explore(m.program(""), limits)
-	}
-	if after := runtime.NumGoroutine(); after > before {
-		t.Errorf("%d goroutines, there were %d", after, before)
 	}
 }

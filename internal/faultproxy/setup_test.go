@@ -14,6 +14,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
+	"locklab/internal/require"
 )
 
 // patience limits the wait for something that must happen, aWhile for the opposite.
@@ -139,9 +140,4 @@ func awaitInjection(t *testing.T, i *faultproxy.Injection) {
 func redisAt(t *testing.T) string { return locktest.Endpoint(t, harness.KindRedis).Addrs[0][0] }
 
 // requireNoError ends the test if err is not nil.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError

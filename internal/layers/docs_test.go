@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"locklab/internal/require"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -98,12 +99,7 @@ func TestModules(t *testing.T) {
 	}
 }
 
-func requireNoError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
 
 // readFile returns the text of a file of the repository.
 func readFile(t *testing.T, name string) string {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"runtime"
+	"runtime/pprof"
 	"slices"
 	"strings"
 	"testing"
@@ -36,12 +36,9 @@ func all(t testing.TB, patience time.Duration) {
 }
 
 func stacks() []string {
-	for size := 1 << 20; ; size *= 2 {
-		buf := make([]byte, size)
-		if n := runtime.Stack(buf, true); n < size {
-			return strings.Split(strings.TrimSpace(string(buf[:n])), "\n\n")
-		}
-	}
+	var text strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&text, 2) // it never fails
+	return strings.Split(text.String(), "\n\n")
 }
 
 // A Process is the tests of a package, which may run in parallel. Its Run returns 1 if

@@ -3,8 +3,7 @@ package machine
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
-	"io"
+	"fmt"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -65,16 +64,11 @@ func BinaryHash() string {
 	if err != nil {
 		return ""
 	}
-	f, err := os.Open(name)
+	program, err := os.ReadFile(name)
 	if err != nil {
 		return ""
 	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return ""
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	return fmt.Sprintf("%x", sha256.Sum256(program))
 }
 
 // Executable returns a name that starts the running program again. On Linux this is the same

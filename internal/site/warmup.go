@@ -29,8 +29,11 @@ func WarmTime(run time.Duration) time.Duration { return run / warmShare }
 // [Servers.DryRun] take.
 func Preparation(p *measure.Plan, warm time.Duration) (d time.Duration) {
 	for _, kind := range p.Needs() {
+		if backend.UsersServer(kind) != "" {
+			continue
+		}
 		d = max(d, startTime)
-		if measure.WarmsUp(kind) && backend.UsersServer(kind) == "" && warm >= WarmLeast {
+		if measure.WarmsUp(kind) && warm >= WarmLeast {
 			d += min(warm, warmMost)
 		}
 	}

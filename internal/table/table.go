@@ -9,7 +9,7 @@ import (
 )
 
 // A Table aligns the columns of its rows.
-type Table struct{ w *tabwriter.Writer }
+type Table struct{ *tabwriter.Writer }
 
 // New returns a table that is written to out, with the cells of its heading.
 func New(out io.Writer, head ...any) Table {
@@ -20,15 +20,7 @@ func New(out io.Writer, head ...any) Table {
 	return t
 }
 
-// Row adds a row. Flush reports a failed write.
+// Row adds a row, which Flush writes. Flush reports a failed write.
 func (t Table) Row(cells ...any) {
-	fmt.Fprintf(t.w, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
-}
-
-// Flush writes the rows.
-func (t Table) Flush() error {
-	if err := t.w.Flush(); err != nil {
-		return fmt.Errorf("table: %w", err)
-	}
-	return nil
+	fmt.Fprintf(t, strings.Repeat("%v\t", len(cells)-1)+"%v\n", cells...)
 }

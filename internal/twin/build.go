@@ -80,18 +80,12 @@ func compile(ctx context.Context, dir string, words, flags []string, file, out s
 func last(text string) string { return cmp.Or(child.LastWords(text), "it printed nothing") }
 
 func unpack(dir string) error {
-	files, _ := fs.Glob(sources, "c/*") // an error is a bad pattern
-	for _, name := range files {
-		text, err := sources.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), text, 0o600); err != nil {
-			return err
-		}
+	files, err := fs.Sub(sources, "c")
+	if err != nil {
+		return err
 	}
 	const hello = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdio.h>\nint main(void) { return puts(\"\") < 0; }\n"
-	return os.WriteFile(filepath.Join(dir, "hello.c"), []byte(hello), 0o600)
+	return errors.Join(os.CopyFS(dir, files), os.WriteFile(filepath.Join(dir, "hello.c"), []byte(hello), 0o600))
 }
 
 // A Program is a C source that measures one topic.

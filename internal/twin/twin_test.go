@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,8 @@ import (
 	"time"
 
 	"locklab/internal/child"
+	"locklab/internal/leaktest"
+	"locklab/internal/require"
 )
 
 var tryCompiler = sync.OnceValue(func() error {
@@ -169,7 +170,7 @@ func TestLeavesNothing(t *testing.T) {
 	if p, err := child.Start(exec.Command("true")); err == nil { // the spawning goroutine stays
 		<-p.Done()
 	}
-	before := runtime.NumGoroutine()
+	leaktest.All(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	tw, err := Start(ctx, CoreToCore)
@@ -190,11 +191,6 @@ func TestLeavesNothing(t *testing.T) {
 	}
 	if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
 		t.Errorf("after Close: %v, %v", left, err)
-	}
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("%d goroutines before, %d after", before, runtime.NumGoroutine())
-		}
 	}
 }
 
@@ -234,9 +230,4 @@ func TestCompilerWarnsOfNothing(t *testing.T) {
 }
 
 // requireNoError ends the test if err is not nil.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError

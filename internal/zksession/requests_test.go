@@ -20,6 +20,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/internal/backend"
 	"locklab/internal/leaktest"
+	"locklab/internal/require"
 	"locklab/internal/zksession"
 )
 
@@ -124,12 +125,7 @@ func startEnsemble(t *testing.T, o backend.EnsembleOptions) *backend.Server {
 	return s
 }
 
-func requireNoError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
 
 func errorOf[T any](_ T, err error) error { return err }
 

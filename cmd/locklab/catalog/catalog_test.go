@@ -7,12 +7,6 @@ import (
 	"locklab/harness"
 )
 
-func TestAllIsValid(t *testing.T) {
-	if err := harness.Validate(All()); err != nil {
-		t.Error(err)
-	}
-}
-
 func TestEveryFamilyIsThere(t *testing.T) {
 	for _, f := range harness.Families {
 		if !slices.ContainsFunc(All(), func(v *harness.Variant) bool { return v.Family == f }) {

@@ -16,6 +16,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
+	"locklab/internal/require"
 	"locklab/internal/wire"
 	"locklab/internal/wire/zookeeper"
 )
@@ -166,9 +167,4 @@ func TestEndpointMistakes(t *testing.T) {
 }
 
 // requireNoError ends the test if err is not nil.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
