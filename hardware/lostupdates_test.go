@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
 	"locklab/internal/machine"
 )
@@ -215,7 +216,7 @@ func (free) Unlock() {}
 
 // TestLockCellsSeeABrokenLock: a lock that lets all in loses increments even on one CPU.
 func TestLockCellsSeeABrokenLock(t *testing.T) {
-	if raceEnabled {
+	if locktest.RaceDetector {
 		t.Skip("the guarded counter of a broken lock is a data race")
 	}
 	cells, _ := newLockCells([]*harness.Variant{local("free", "", func() sync.Locker { return free{} })}, lockPlacements(placements()))

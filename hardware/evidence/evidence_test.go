@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"locklab/atomics"
+	"locklab/harness/locktest"
 	"locklab/internal/qemu"
 )
 
@@ -95,7 +96,7 @@ func TestFacts(t *testing.T) {
 	for _, f := range facts[runtime.GOARCH] {
 		t.Run(f.name+"/"+f.operation, func(t *testing.T) {
 			switch {
-			case f.name == atomics.Reference.Name && raceEnabled:
+			case f.name == atomics.Reference.Name && locktest.RaceDetector:
 				t.Skip("under -race sync/atomic is a call of the detector")
 			case f.name == atomics.Reference.Name && testing.CoverMode() != "":
 				t.Skip("under -cover the counters of the coverage are in the listing")
@@ -118,7 +119,7 @@ func TestPrimitives(t *testing.T) {
 		t.Errorf("%d listings, want %d", len(ls), want)
 	}
 	for _, l := range ls {
-		if l.Name == atomics.Reference.Name && raceEnabled {
+		if l.Name == atomics.Reference.Name && locktest.RaceDetector {
 			continue // TestFacts gives the reason
 		}
 		if len(l.Lines) == 0 {

@@ -102,7 +102,7 @@ func oneOfEach(s *chaos.Scenario) (out []*harness.Variant) {
 // fails if one of three more tries repeats it; a stall never fails, since a busy machine
 // causes it.
 func TestScenarios(t *testing.T) {
-	if raceEnabled {
+	if locktest.RaceDetector {
 		t.Skip("the workers are processes of their own: what the race detector sees of this one the tests of chaos show")
 	}
 	for i, s := range chaos.Suite {

@@ -252,7 +252,7 @@ func runOne(t *testing.T, s Subject) {
 }
 
 // races reports whether the race detector would report a broken lock before the rule does.
-func (r Rule) races() bool { return r.plain && raceDetector }
+func (r Rule) races() bool { return r.plain && RaceDetector }
 
 // patienceWithHistorical is short, since no verdict depends on it.
 const patienceWithHistorical = time.Second
@@ -311,7 +311,7 @@ func Parallel(tests int) {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if raceDetector {
+	if RaceDetector {
 		tests = (tests + 1) / 2 // each takes several times the processor time
 	}
 	if !given {

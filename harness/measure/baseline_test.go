@@ -234,7 +234,7 @@ func TestTransfers(t *testing.T) {
 	if len(cpus) < 2 {
 		t.Skip("one processor")
 	}
-	if raceEnabled {
+	if locktest.RaceDetector {
 		t.Skip("under the race detector a compare-and-swap takes microseconds, and its spinning threads stop each other")
 	}
 	done := make(chan error)

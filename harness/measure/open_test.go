@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/harness/result"
 )
 
@@ -69,7 +70,7 @@ func TestOpenLocal(t *testing.T) {
 		})
 	}
 	t.Run("exclusion", func(t *testing.T) {
-		if raceEnabled {
+		if locktest.RaceDetector {
 			t.Skip("the race detector sees what the lock fails to prevent")
 		}
 		r := measureLocal(t, busted, openWorkload(4, 2_000_000, 200*time.Nanosecond))

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/harness/result"
 	"locklab/internal/machine"
 )
@@ -128,7 +129,7 @@ func TestSeek(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			n := 100_000.0
-			if raceEnabled {
+			if locktest.RaceDetector {
 				n = 20_000
 			}
 			k := c.c.seekIn(t, c.closed*capacity, manyServers(n))
@@ -166,7 +167,7 @@ func TestSeekAnew(t *testing.T) {
 
 // TestSeekShort prints the error of a search with probes as short as in a run.
 func TestSeekShort(t *testing.T) {
-	if raceEnabled {
+	if locktest.RaceDetector {
 		t.Skip("it is arithmetic of one goroutine, which takes ten times as long under the race detector")
 	}
 	md1 := queues[1]
