@@ -150,7 +150,7 @@ func (c *casCell) measureLock(ctx context.Context, pinned *pinnedThreads, span t
 	})
 }
 
-func sum(xs []uint64) (total uint64) {
+func sum[N uint64 | float64](xs []N) (total N) {
 	for _, x := range xs {
 		total += x
 	}
