@@ -151,16 +151,14 @@ func (r Rule) apply(ctx context.Context, s Subject) error {
 		return err
 	}
 	// A lock can get stuck under any check.
-	var stuck *stuckError
-	if errors.As(err, &stuck) && !r.waits {
+	if _, stuck := errors.AsType[*stuckError](err); stuck && !r.waits {
 		r = livenessRule
 	}
 	return &Failure{s.Variant.Name, r, err}
 }
 
 func isNotApplicable(err error) bool {
-	var n NotApplicable
-	return errors.As(err, &n)
+	return errors.As(err, new(NotApplicable))
 }
 
 // abreast is the number of remote variants tested at once, which mostly wait.
