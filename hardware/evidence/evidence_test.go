@@ -15,6 +15,7 @@ import (
 
 	"locklab/atomics"
 	"locklab/harness/locktest"
+	"locklab/harness/result"
 	"locklab/internal/qemu"
 )
 
@@ -188,10 +189,7 @@ func TestUndecoded(t *testing.T) {
 		{2, []byte{0x80, 0x82, 0x07}, "BYTE $0x8082|BYTE $0x07"},
 	} {
 		a := &isa{padding: make([]byte, c.quantum), decode: ignorant}
-		var got []string
-		for _, line := range a.lines(c.code, nil) {
-			got = append(got, line.Text)
-		}
+		got := result.Each(a.lines(c.code, nil), func(l Line) string { return l.Text })
 		if text := strings.Join(got, "|"); text != c.want {
 			t.Errorf("got %q, want %q", text, c.want)
 		}

@@ -331,9 +331,6 @@ func TestBracket(t *testing.T) {
 	}
 }
 
-func scaleBy(xs []float64, by float64) (out []float64) {
-	for _, x := range xs {
-		out = append(out, by*x)
-	}
-	return out
+func scaleBy(xs []float64, by float64) []float64 {
+	return result.Each(xs, func(x float64) float64 { return by * x })
 }

@@ -46,11 +46,8 @@ func checkUnowned(t *testing.T, r *result.Result) {
 	}
 }
 
-func kindsOf(r *result.Result) (kinds []string) {
-	for _, w := range r.Warnings {
-		kinds = append(kinds, w.Kind)
-	}
-	return kinds
+func kindsOf(r *result.Result) []string {
+	return result.Each(r.Warnings, func(w result.Warning) string { return w.Kind })
 }
 
 func TestOpenLocal(t *testing.T) {

@@ -251,10 +251,7 @@ func TestAround(t *testing.T) {
 		{99.9e6, 4, "10M/s 25M/s 50M/s 75M/s 90M/s 100M/s"},
 		{2, 4, ""},
 	} {
-		var got []string
-		for _, r := range around(c.saturation, c.least) {
-			got = append(got, r.String())
-		}
+		got := result.Each(around(c.saturation, c.least), harness.Rate.String)
 		if text := strings.Join(got, " "); text != c.want {
 			t.Errorf("around %v: %s, want %s", c.saturation, text, c.want)
 		}
