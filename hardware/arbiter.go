@@ -179,11 +179,7 @@ var (
 
 func arbiterCells() (bySize [][]*arbiterCell, byProbability []*arbiterCell) {
 	for _, n := range arbiterSizes {
-		var row []*arbiterCell
-		for _, p := range policies {
-			row = append(row, &arbiterCell{policy: p, n: n})
-		}
-		bySize = append(bySize, row)
+		bySize = append(bySize, result.Each(policies, func(p policy) *arbiterCell { return &arbiterCell{policy: p, n: n} }))
 	}
 	for _, p := range probabilities {
 		byProbability = append(byProbability, &arbiterCell{n: arbiterSize, policy: pulling(fraction(p), func(int) float64 { return p })})
@@ -269,15 +265,9 @@ func roundsTable(bySize [][]*arbiterCell) result.Table {
 
 func overSizes(bySize [][]*arbiterCell, caption, unit string, cell func(*arbiterCell) result.Cell) result.Table {
 	t := result.Table{Caption: caption, Label: "contenders", Chart: result.Lines}
-	for _, c := range bySize[0] {
-		t.Columns = append(t.Columns, result.Column{Name: c.name, Unit: unit, Plot: true})
-	}
+	t.Columns = result.Each(bySize[0], func(c *arbiterCell) result.Column { return result.Column{Name: c.name, Unit: unit, Plot: true} })
 	for _, row := range bySize {
-		r := result.Row{Label: strconv.Itoa(row[0].n), X: float64(row[0].n)}
-		for _, c := range row {
-			r.Cells = append(r.Cells, cell(c))
-		}
-		t.Rows = append(t.Rows, r)
+		t.Rows = append(t.Rows, result.Row{Label: strconv.Itoa(row[0].n), X: float64(row[0].n), Cells: result.Each(row, cell)})
 	}
 	return t
 }

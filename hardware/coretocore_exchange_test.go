@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"locklab/atomics"
+	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/stat"
 )
@@ -185,10 +186,7 @@ func sameRegimes(got [][]float64, samples, want, share []float64) string {
 	if !slices.Equal(slices.Concat(got...), samples) {
 		return "the regimes are not the samples"
 	}
-	var medians []float64
-	for _, g := range got {
-		medians = append(medians, stat.Median(g))
-	}
+	medians := result.Each(got, stat.Median)
 	if len(got) != len(want) {
 		return fmt.Sprintf("the medians are %.3g, want %v", medians, want)
 	}

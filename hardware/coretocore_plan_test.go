@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"locklab/harness/result"
 	"locklab/internal/machine"
 )
 
@@ -173,12 +174,7 @@ func TestSweepEndsOnABusyMachine(t *testing.T) {
 	}
 }
 
-func keysOf(pairs []*hopPair) (keys []string) {
-	for _, p := range pairs {
-		keys = append(keys, p.key())
-	}
-	return keys
-}
+func keysOf(pairs []*hopPair) []string { return result.Each(pairs, (*hopPair).key) }
 
 func TestShuffleDependsOnTheSeedOnly(t *testing.T) {
 	m := &aMachine{}

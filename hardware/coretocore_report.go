@@ -18,10 +18,7 @@ func hopFinding(cpus []int, pairs []*hopPair) *result.Finding {
 	if len(shown) == 0 {
 		return nil
 	}
-	levels := make([][][]float64, len(shown))
-	for i, p := range shown {
-		levels[i] = regimesOf(slices.Sorted(slices.Values(p.cas)))
-	}
+	levels := result.Each(shown, func(p *hopPair) [][]float64 { return regimesOf(slices.Sorted(slices.Values(p.cas))) })
 	both := bothTable(shown, levels)
 	f := &result.Finding{
 		Tables: []result.Table{hopField(cpus, shown), relationTable(pairs), regimeTable(groupRegimes(levels))},
@@ -117,9 +114,7 @@ func bothTable(pairs []*hopPair, levels [][][]float64) result.Table {
 			if len(regimes) > 1 {
 				row.Label += fmt.Sprintf(", at %s ns", number(stat.Median(levels[i][j])))
 			}
-			for _, figures := range [][]float64{r[0], r[1], ratios(r[1], r[0])} {
-				row.Cells = append(row.Cells, medianCell(figures))
-			}
+			row.Cells = result.Each([][]float64{r[0], r[1], ratios(r[1], r[0])}, medianCell)
 			t.Rows = append(t.Rows, row)
 		}
 	}
@@ -127,10 +122,7 @@ func bothTable(pairs []*hopPair, levels [][][]float64) result.Table {
 }
 
 func bothSentence(t result.Table) string {
-	var figures []float64
-	for _, r := range t.Rows {
-		figures = append(figures, r.Cells[len(r.Cells)-1].Median)
-	}
+	figures := result.Each(t.Rows, func(r result.Row) float64 { return r.Cells[len(r.Cells)-1].Median })
 	if len(figures) == 0 {
 		return ""
 	}
@@ -156,10 +148,7 @@ func hopNotes(cpus []int, pairs, shown []*hopPair, levels [][][]float64) []strin
 	if cpus[0] < 0 {
 		notes = append(notes, "threads are not bound: this system does not offer it, so it is not known between which CPUs the word went")
 	}
-	var samples []int
-	for _, p := range shown {
-		samples = append(samples, len(p.cas))
-	}
+	samples := result.Each(shown, func(p *hopPair) int { return len(p.cas) })
 	notes = append(notes, fmt.Sprintf("%s of a pair; the samples of one visit resemble each other, so between two runs a median moves by more than its interval", numfmt.Range(samples, "sample")))
 	if n := len(pairs) - len(shown); n > 0 {
 		notes = append(notes, fmt.Sprintf("%d of %d pairs are not measured and empty in the field: give more time with a larger budget", n, len(pairs)))

@@ -134,12 +134,7 @@ type cell interface {
 	measure(ctx context.Context, span time.Duration) error
 }
 
-func cellsOf[C cell](cs []C) (cells []cell) {
-	for _, c := range cs {
-		cells = append(cells, c)
-	}
-	return cells
-}
+func cellsOf[C cell](cs []C) []cell { return result.Each(cs, func(c C) cell { return c }) }
 
 // measureCells measures each of cells in every repeat; the budget has room for spans spans. It
 // returns the finding from the finished repeats, with the error that ended it early, or nil

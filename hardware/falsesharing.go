@@ -67,11 +67,10 @@ type sharingCell struct {
 
 func sharingCells() (groups [][]*sharingCell) {
 	for _, inc := range increments {
-		var group []*sharingCell
-		for _, d := range append([]int{0}, distances...) {
-			group = append(group, &sharingCell{inc: inc, distance: d})
-		}
-		groups = append(groups, group)
+		alone := &sharingCell{inc: inc}
+		groups = append(groups, append([]*sharingCell{alone}, result.Each(distances, func(d int) *sharingCell {
+			return &sharingCell{inc: inc, distance: d}
+		})...))
 	}
 	return groups
 }
@@ -96,10 +95,7 @@ func runFalseSharing(ctx context.Context, o Options) (*result.Finding, error) {
 		c.cpus = place.cpus
 	}
 	return measureCells(ctx, o, len(cells), cellsOf(cells), func() *result.Finding {
-		var answers []string
-		for _, group := range groups {
-			answers = append(answers, sharingAnswer(group))
-		}
+		answers := result.Each(groups, sharingAnswer)
 		return &result.Finding{Answer: numfmt.Sentence(strings.Join(answers, "; ")), Tables: sharingTables(groups), Notes: ranOn(place)}
 	})
 }

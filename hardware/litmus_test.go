@@ -10,6 +10,7 @@ import (
 	"testing/fstest"
 	"time"
 
+	"locklab/harness/locktest"
 	"locklab/internal/qemu"
 )
 
@@ -202,7 +203,7 @@ func TestUnderQEMU(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
-	if raceEnabled {
+	if locktest.RaceDetector {
 		t.Skip("the program for the emulated CPU is the same without the race detector")
 	}
 	for _, target := range []struct {

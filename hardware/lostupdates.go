@@ -150,7 +150,7 @@ func (c *casCell) measureLock(ctx context.Context, pinned *pinnedThreads, span t
 	})
 }
 
-func sum(xs []uint64) (total uint64) {
+func sum[N uint64 | float64](xs []N) (total N) {
 	for _, x := range xs {
 		total += x
 	}
@@ -179,11 +179,7 @@ func total(tallies []tally) (sum tally) {
 }
 
 func rates(tallies []tally, share func(tally) (part, whole uint64)) result.Cell {
-	var rs []float64
-	for _, t := range tallies {
-		rs = append(rs, perMillion(share(t)))
-	}
-	return summarize(rs)
+	return summarize(result.Each(tallies, func(t tally) float64 { return perMillion(share(t)) }))
 }
 
 func lostOf(t tally) (part, whole uint64)     { return t.lost, t.updates }
@@ -233,11 +229,7 @@ func lostAnswer(cells []*casCell, locks []*lockCell) string {
 	var parts []string
 	for i := len(casBodies); i <= len(cells); i += len(casBodies) {
 		row := cells[len(cells)-i:][:len(casBodies)]
-		var said []string
-		for _, c := range row {
-			said = append(said, c.sentence())
-		}
-		parts = append(parts, "on "+row[0].place.name+" "+strings.Join(said, ", "))
+		parts = append(parts, "on "+row[0].place.name+" "+strings.Join(result.Each(row, (*casCell).sentence), ", "))
 	}
 	s := strings.Join(parts, "; ") + "."
 	s = shortAnswer(cells) + " " + strings.ToUpper(s[:1]) + s[1:]

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
+	"locklab/harness/result"
 	"locklab/internal/leaktest"
 	"locklab/internal/machine"
 )
@@ -159,10 +161,8 @@ func TestBodyTables(t *testing.T) {
 	if label := tables[0].Rows[0].Label; label != "A, two CPUs" {
 		t.Errorf("the first row is %q", label)
 	}
-	var got []float64
-	for _, cell := range append(tables[0].Rows[0].Cells, tables[1].Rows[0].Cells...) {
-		got = append(got, cell.Median)
-	}
+	cells := append(tables[0].Rows[0].Cells, tables[1].Rows[0].Cells...)
+	got := result.Each(cells, func(c result.Cell) float64 { return c.Median })
 	if want := []float64{200, 20_000, 200, 40_000, 50_000, 60_000}; !slices.Equal(got, want) {
 		t.Errorf("figures are %v, want %v", got, want)
 	}
@@ -188,13 +188,8 @@ func TestLostPlacements(t *testing.T) {
 		{[]placement{{name: "not bound", cpus: []int{unbound, unbound}}}, []int{unbound, unbound, unbound}, "all CPUs", []int{2, 3}, []int{2, 3}},
 	} {
 		places := lostPlacements(test.two, test.cpus)
-		var bodies, locks []int
-		for _, p := range places {
-			bodies = append(bodies, len(p.cpus))
-		}
-		for _, p := range lockPlacements(places) {
-			locks = append(locks, len(p.cpus))
-		}
+		threads := func(p placement) int { return len(p.cpus) }
+		bodies, locks := result.Each(places, threads), result.Each(lockPlacements(places), threads)
 		if last := places[len(places)-1]; last.name != test.last || !slices.Equal(bodies, test.bodies) || !slices.Equal(locks, test.locks) {
 			t.Errorf("%d CPUs: bodies run on %v, locks on %v, the last is %s; want %v, %v and %s",
 				len(test.cpus), bodies, locks, last.name, test.bodies, test.locks, test.last)
@@ -215,7 +210,7 @@ func (free) Unlock() {}
 
 // TestLockCellsSeeABrokenLock: a lock that lets all in loses increments even on one CPU.
 func TestLockCellsSeeABrokenLock(t *testing.T) {
-	if raceEnabled {
+	if locktest.RaceDetector {
 		t.Skip("the guarded counter of a broken lock is a data race")
 	}
 	cells, _ := newLockCells([]*harness.Variant{local("free", "", func() sync.Locker { return free{} })}, lockPlacements(placements()))

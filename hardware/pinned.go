@@ -29,7 +29,9 @@ type pinnedThreads struct {
 // newPinnedThreads starts a thread for each of cpus, which may repeat; unbound leaves it free.
 func newPinnedThreads(cpus ...int) (*pinnedThreads, error) {
 	// Threads that wait for each other must all run at once, in addition to the caller.
-	c := &pinnedThreads{restore: raiseProcs(len(cpus) + 1)}
+	before := runtime.GOMAXPROCS(0)
+	runtime.GOMAXPROCS(max(before, len(cpus)+1))
+	c := &pinnedThreads{restore: func() { runtime.GOMAXPROCS(before) }}
 	for _, cpu := range cpus {
 		if err := c.start(cpu); err != nil {
 			c.close()
@@ -64,15 +66,6 @@ func (c *pinnedThreads) only(threads ...int) *pinnedThreads {
 		some.jobs = append(some.jobs, c.jobs[i])
 	}
 	return some
-}
-
-func raiseProcs(least int) (restore func()) {
-	before := runtime.GOMAXPROCS(0)
-	if before >= least {
-		return func() {}
-	}
-	runtime.GOMAXPROCS(least)
-	return func() { runtime.GOMAXPROCS(before) }
 }
 
 func (c *pinnedThreads) step(f func(thread int)) {
@@ -167,7 +160,7 @@ func timed(ctx context.Context, cpus []int, span time.Duration, op func(thread, 
 	err = during(ctx, span, func() {
 		each := make([]float64, len(c.jobs))
 		c.step(func(i int) { each[i] = perOperation(min(span, window), batch, func(n int) { op(i, n) }) })
-		windows = append(windows, mean(each))
+		windows = append(windows, sum(each)/float64(len(each)))
 	})
 	return stat.Median(windows), err
 }
@@ -182,14 +175,6 @@ func perOperation(span time.Duration, batch int, op func(n int)) float64 {
 		ops += batch
 	}
 	return float64(took) / float64(ops)
-}
-
-func mean(xs []float64) float64 {
-	sum := 0.0
-	for _, x := range xs {
-		sum += x
-	}
-	return sum / float64(len(xs))
 }
 
 // ratios returns a[i]/b[i], the ratio within each repeat: a slow repeat cancels out.

@@ -141,18 +141,14 @@ func (b *splitBench) probe() (err error) {
 
 func splitTable(cells []*splitCell) result.Table {
 	t := result.Table{Caption: "What an access costs itself", Label: "the eight bytes lie", Chart: result.Bars, Log: true}
-	for _, a := range splitAccesses {
-		t.Columns = append(t.Columns, result.Column{Name: a.name, Unit: "ns", Plot: true})
-	}
+	t.Columns = result.Each(splitAccesses, func(a splitAccess) result.Column { return result.Column{Name: a.name, Unit: "ns", Plot: true} })
 	for _, a := range splitAccesses {
 		t.Columns = append(t.Columns, result.Column{Name: a.name + ", times aligned"})
 	}
 	n := len(splitAccesses)
 	for i := 0; i < len(cells); i += n {
 		row := result.Row{Label: cells[i].place.name}
-		for _, c := range cells[i:][:n] {
-			row.Cells = append(row.Cells, summarize(c.ns))
-		}
+		row.Cells = result.Each(cells[i:][:n], func(c *splitCell) result.Cell { return summarize(c.ns) })
 		for k, c := range cells[i:][:n] {
 			row.Cells = append(row.Cells, summarize(ratios(c.ns, cells[k].ns)))
 		}

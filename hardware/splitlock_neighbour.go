@@ -81,17 +81,10 @@ type chain struct {
 
 func newChain(bytes int, rng *rand.Rand) *chain {
 	const words = lineBytes / 4
-	order := make([]uint32, bytes/lineBytes)
-	for i := range order {
-		order[i] = uint32(i)
-	}
-	for i := len(order) - 1; i > 0; i-- {
-		j := rng.IntN(i)
-		order[i], order[j] = order[j], order[i]
-	}
+	order := rng.Perm(bytes / lineBytes)
 	c := &chain{next: make([]uint32, len(order)*words)}
-	for i, to := range order {
-		c.next[i*words] = to * words
+	for i, from := range order {
+		c.next[from*words] = uint32(order[(i+1)%len(order)] * words)
 	}
 	return c
 }

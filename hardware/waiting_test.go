@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"locklab/atomics"
+	"locklab/harness/locktest"
 	"locklab/internal/machine"
 	"locklab/internal/qemu"
 )
@@ -99,7 +100,7 @@ func TestWaitInstructions(t *testing.T) {
 	if testing.Short() {
 		t.Skip("make test-all runs it")
 	}
-	if raceEnabled {
+	if locktest.RaceDetector {
 		t.Skip("the assembly is the same without the race detector")
 	}
 	hexes := regexp.MustCompile(`(?m)^\s+\S+\s+0x[0-9a-f]+\s+([0-9a-f]+)\s`)

@@ -103,7 +103,6 @@ func (s surrounding) print(out io.Writer) error {
 	}
 	s.printTopology(row)
 	row("the lab", "acquisition of a local lock", "%.1f ns; %.1f ns more if it is kept in the owner log, %.0f ns more if it is timed", s.Overhead.Loop, s.Overhead.Log, s.Overhead.Timing)
-	row("the lab", "acquisition called directly", "%.1f ns; %.1f ns through sync.Locker, as measured ones are called", s.Overhead.Direct, s.Overhead.Locker)
 	for _, v := range s.Servers {
 		availability := "available"
 		if v.Reason != "" {

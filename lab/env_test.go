@@ -15,7 +15,7 @@ func twoSockets() surrounding {
 			Clock: "RDTSC", ClockHz: 2.5e9, ClockFloor: 11.25, ClockStep: 0.4, ClockRate: "measured", ClockError: 1.5,
 			Caches:  []machine.Cache{{Level: 3, Type: "unified", KiB: 2048, Line: 64, Shared: 4, Count: 2}},
 			Atomics: "LOCK CMPXCHG", GOMAXPROCS: 8, Go: "go0"},
-		Overhead: result.Overhead{Loop: 5, Log: 1.25, Timing: 30, Direct: 2.5, Locker: 3.5},
+		Overhead: result.Overhead{Loop: 5, Log: 1.25, Timing: 30},
 		Servers:  []server{{Kind: "redis"}, {Kind: "zookeeper", Reason: "no jars"}},
 		Noise:    machine.Noise{Window: time.Second, CPUs: 8, Steal: 0.2, Others: -1, Pressure: 0.01, Throttled: -1, Hot: -1, Migrations: 16, Speed: 1.01},
 		Warnings: []machine.Warning{{Text: "it is noisy", Remedy: "silence it", Kind: "noise"}},
@@ -37,7 +37,6 @@ CPUs     order of workers                               0-7
          SMT siblings                                   0,4 | 1,5 | 2,6 | 3,7
          same last-level cache                          0,2,4,6 | 1,3,5,7
 the lab  acquisition of a local lock                    5.0 ns; 1.2 ns more if it is kept in the owner log, 30 ns more if it is timed
-         acquisition called directly                    2.5 ns; 3.5 ns through sync.Locker, as measured ones are called
 servers  redis                                          available
          zookeeper                                      missing: no jars
 fitness  ok processors                                  8 CPUs

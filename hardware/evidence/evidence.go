@@ -71,11 +71,7 @@ func capture(a *isa) ([]Listing, error) {
 
 // Text returns the listings with an empty line between them.
 func Text(ls []Listing) string {
-	var texts []string
-	for _, l := range ls {
-		texts = append(texts, l.String())
-	}
-	return strings.Join(texts, "\n")
+	return strings.Join(result.Each(ls, Listing.String), "\n")
 }
 
 // String returns a line that names l, then one line for each instruction with its offset and

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"locklab/atomics"
+	"locklab/harness/locktest"
+	"locklab/harness/result"
 	"locklab/internal/qemu"
 )
 
@@ -95,7 +97,7 @@ func TestFacts(t *testing.T) {
 	for _, f := range facts[runtime.GOARCH] {
 		t.Run(f.name+"/"+f.operation, func(t *testing.T) {
 			switch {
-			case f.name == atomics.Reference.Name && raceEnabled:
+			case f.name == atomics.Reference.Name && locktest.RaceDetector:
 				t.Skip("under -race sync/atomic is a call of the detector")
 			case f.name == atomics.Reference.Name && testing.CoverMode() != "":
 				t.Skip("under -cover the counters of the coverage are in the listing")
@@ -118,7 +120,7 @@ func TestPrimitives(t *testing.T) {
 		t.Errorf("%d listings, want %d", len(ls), want)
 	}
 	for _, l := range ls {
-		if l.Name == atomics.Reference.Name && raceEnabled {
+		if l.Name == atomics.Reference.Name && locktest.RaceDetector {
 			continue // TestFacts gives the reason
 		}
 		if len(l.Lines) == 0 {
@@ -187,10 +189,7 @@ func TestUndecoded(t *testing.T) {
 		{2, []byte{0x80, 0x82, 0x07}, "BYTE $0x8082|BYTE $0x07"},
 	} {
 		a := &isa{padding: make([]byte, c.quantum), decode: ignorant}
-		var got []string
-		for _, line := range a.lines(c.code, nil) {
-			got = append(got, line.Text)
-		}
+		got := result.Each(a.lines(c.code, nil), func(l Line) string { return l.Text })
 		if text := strings.Join(got, "|"); text != c.want {
 			t.Errorf("got %q, want %q", text, c.want)
 		}

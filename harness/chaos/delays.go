@@ -39,13 +39,11 @@ func (t *Try) watch() (end func()) {
 
 // every calls f at each interval until stop is closed.
 func every(stop <-chan struct{}, interval time.Duration, f func()) {
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
-	for {
+	for ticks := time.Tick(interval); ; {
 		select {
 		case <-stop:
 			return
-		case <-ticker.C:
+		case <-ticks:
 			f()
 		}
 	}

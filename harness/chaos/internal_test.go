@@ -14,10 +14,7 @@ import (
 
 // TestPublishedCounts: the shipped scenarios exist, and none showed an unexpected anomaly.
 func TestPublishedCounts(t *testing.T) {
-	var locks []result.Lock
-	for _, v := range slices.Concat(redislab.Suite, zklab.Suite) {
-		locks = append(locks, result.Describe(v))
-	}
+	locks := result.Each(slices.Concat(redislab.Suite, zklab.Suite), result.Describe)
 	fs, err := Published(locks)
 	if err != nil || len(fs) == 0 {
 		t.Fatalf("%d outcomes, %v", len(fs), err)

@@ -109,10 +109,7 @@ func (w wire) partition(on bool) {
 // inject adds a fault to each server's proxy. remove removes the faults that have not hit
 // yet. hit waits until one has, and fails if none does.
 func (w wire) inject(f faultproxy.Fault) (remove, hit func()) {
-	var faults []*faultproxy.Injection
-	for _, p := range w {
-		faults = append(faults, p.Inject(f))
-	}
+	faults := result.Each(w, func(p *faultproxy.Proxy) *faultproxy.Injection { return p.Inject(f) })
 	remove = func() {
 		for _, i := range faults {
 			i.Remove()
@@ -304,9 +301,7 @@ var queueExpect = []Expectation{
 // for it in order. served lets each waiter have the lock, and waits for that.
 func (t *Try) line(ctx context.Context, hosts []*Host, s *Subject) (served func(most time.Duration)) {
 	s.holders = t.holders(ctx, hosts[0], s)
-	for _, h := range hosts[1:] {
-		s.all = append(s.all, t.plain(ctx, h, s))
-	}
+	s.all = result.Each(hosts[1:], func(h *Host) *Worker { return t.plain(ctx, h, s) })
 	acquireAll(ctx, s.holders)
 	var granted []<-chan error
 	for _, w := range s.all {

@@ -156,10 +156,7 @@ var hazardTicketScenarios = table(Scenario{
 
 // clean makes workers have the lock in turn, and shows tickets that none of them has.
 func (q *queue) clean(ctx context.Context, workers ...*Worker) {
-	var begun []<-chan error
-	for _, w := range workers {
-		begun = append(begun, w.Begin(ctx, 0))
-	}
+	begun := result.Each(workers, func(w *Worker) <-chan error { return w.Begin(ctx, 0) })
 	if q.allPass(ctx, workers, begun) {
 		q.left(ctx)
 	} else if names := q.tickets(); len(names) > len(workers) {

@@ -102,11 +102,8 @@ func (s *Stage) redis(ctx context.Context, n int, start func(context.Context) (*
 func (f fleet) at(s *Subject) harness.Endpoint { return f[:max(1, s.Variant.Traits.Servers)].all() }
 
 func (f fleet) all() harness.Endpoint {
-	at := harness.Endpoint{Kind: harness.KindRedis}
-	for _, server := range f {
-		at.Addrs = append(at.Addrs, server.Endpoint().Addrs[0])
-	}
-	return Short(at)
+	addrs := result.Each(f, func(s *backend.Server) []string { return s.Endpoint().Addrs[0] })
+	return Short(harness.Endpoint{Kind: harness.KindRedis, Addrs: addrs})
 }
 
 func (f fleet) first() string { return f[0].Endpoint().Addrs[0][0] }

@@ -102,7 +102,7 @@ func oneOfEach(s *chaos.Scenario) (out []*harness.Variant) {
 // fails if one of three more tries repeats it; a stall never fails, since a busy machine
 // causes it.
 func TestScenarios(t *testing.T) {
-	if raceEnabled {
+	if locktest.RaceDetector {
 		t.Skip("the workers are processes of their own: what the race detector sees of this one the tests of chaos show")
 	}
 	for i, s := range chaos.Suite {
@@ -202,11 +202,8 @@ func judgeResult(t *testing.T, r *result.FaultResult, dir string) string {
 
 var quoted = regexp.MustCompile("`([a-z0-9-]+)`")
 
-func parseCell(cell string) (out []string) {
-	for _, m := range quoted.FindAllStringSubmatch(cell, -1) {
-		out = append(out, m[1])
-	}
-	return out
+func parseCell(cell string) []string {
+	return result.Each(quoted.FindAllStringSubmatch(cell, -1), func(m []string) string { return m[1] })
 }
 
 // TestTablesOfAnomaly compares docs/failures.md with the expectations of the scenarios.

@@ -98,9 +98,8 @@ func (b breakage) tryAgain(ctx context.Context, r Rule, n, together int) (reject
 func (b breakage) try(ctx context.Context, r Rule, stress time.Duration) error {
 	v, q := b.variant()
 	defer q.quit.Store(true)
-	var f *Failure
 	err := r.apply(ctx, Subject{Variant: v, Stress: stress, Patience: b.patience()})
-	if r.Applies(v) && errors.As(err, &f) && f.Rule.Name == r.Name {
+	if f, failed := errors.AsType[*Failure](err); failed && r.Applies(v) && f.Rule.Name == r.Name {
 		return f
 	}
 	return nil
@@ -152,8 +151,7 @@ func TestBrokenRemoteIsRejected(t *testing.T) {
 				m := newMemoryServer(f.fault, f.claims)
 				defer close(m.quit)
 				err := rule(t, f.rule).apply(t.Context(), Subject{Variant: m.variant(), Patience: remotePatience(f.rule)})
-				var broken *Failure
-				if !errors.As(err, &broken) || broken.Rule.Name != f.rule {
+				if broken, ok := errors.AsType[*Failure](err); !ok || broken.Rule.Name != f.rule {
 					t.Fatalf("rule %q does not reject it: %v", f.rule, err)
 				}
 				t.Log(err)

@@ -156,8 +156,7 @@ func (c *workerSet) watch(lim limits, done <-chan struct{}) error {
 	if lim.window > 0 {
 		window = time.After(lim.window)
 	}
-	tick := time.NewTicker(min(lim.patience/8, 100*time.Millisecond))
-	defer tick.Stop()
+	ticks := time.Tick(min(lim.patience/8, 100*time.Millisecond))
 	last, since := uint64(0), time.Now()
 	for {
 		select {
@@ -165,7 +164,7 @@ func (c *workerSet) watch(lim limits, done <-chan struct{}) error {
 			return nil
 		case <-window:
 			c.stop.Store(true)
-		case <-tick.C:
+		case <-ticks:
 			if now := c.total(); now != last {
 				last, since = now, time.Now()
 			} else if time.Since(since) > lim.patience {

@@ -33,7 +33,7 @@ const (
 // keep STLR and LDAR in order. The caller must be named TestUnderQEMU.
 func UnderQEMU(t *testing.T, suite []*harness.Variant, storeLoad ...string) {
 	t.Helper()
-	if raceDetector {
+	if RaceDetector {
 		t.Skip("the program for the emulated CPU is the same without the race detector")
 	}
 	if runtime.GOARCH == "arm64" { // natively, or inside the emulator

@@ -61,7 +61,7 @@ func byTrying(h sync.Locker) (take, leave func()) {
 func asksAgain(ctx context.Context, s Subject, hold, ask func(sync.Locker) (take, leave func()), did string) {
 	policies := sleepingPolicies(s.Variant)
 	hs := shape{workers: atMost(s.Variant, 2), wait: policies[len(policies)-1]}.handles(ctx, s)
-	if raceDetector && len(hs) > 1 && hs[0] != hs[1] {
+	if RaceDetector && len(hs) > 1 && hs[0] != hs[1] {
 		must(NotApplicable("the race detector reports the second use of a handle"))
 	}
 	take, leave := hold(hs[0])
@@ -84,7 +84,7 @@ func asksAgain(ctx context.Context, s Subject, hold, ask func(sync.Locker) (take
 }
 
 func noAllocation(ctx context.Context, s Subject) {
-	if raceDetector {
+	if RaceDetector {
 		must(NotApplicable("under the race detector a sync.Pool drops values at random"))
 	}
 	for _, wait := range sleepingPolicies(s.Variant) {

@@ -151,16 +151,14 @@ func (r Rule) apply(ctx context.Context, s Subject) error {
 		return err
 	}
 	// A lock can get stuck under any check.
-	var stuck *stuckError
-	if errors.As(err, &stuck) && !r.waits {
+	if _, stuck := errors.AsType[*stuckError](err); stuck && !r.waits {
 		r = livenessRule
 	}
 	return &Failure{s.Variant.Name, r, err}
 }
 
 func isNotApplicable(err error) bool {
-	var n NotApplicable
-	return errors.As(err, &n)
+	return errors.As(err, new(NotApplicable))
 }
 
 // abreast is the number of remote variants tested at once, which mostly wait.
@@ -252,7 +250,7 @@ func runOne(t *testing.T, s Subject) {
 }
 
 // races reports whether the race detector would report a broken lock before the rule does.
-func (r Rule) races() bool { return r.plain && raceDetector }
+func (r Rule) races() bool { return r.plain && RaceDetector }
 
 // patienceWithHistorical is short, since no verdict depends on it.
 const patienceWithHistorical = time.Second
@@ -311,7 +309,7 @@ func Parallel(tests int) {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
-	if raceDetector {
+	if RaceDetector {
 		tests = (tests + 1) / 2 // each takes several times the processor time
 	}
 	if !given {

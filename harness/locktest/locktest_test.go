@@ -113,8 +113,8 @@ func TestFailureExplains(t *testing.T) {
 	v := control()
 	v.Local = func(harness.Setup) harness.Local { return harness.Shared(noTry{new(sync.Mutex)}) }
 	err := Check(t.Context(), Subject{Variant: v, Stress: time.Millisecond})
-	var f *Failure
-	if !errors.As(err, &f) || f.Rule.Name != "try" {
+	f, ok := errors.AsType[*Failure](err)
+	if !ok || f.Rule.Name != "try" {
 		t.Fatalf("got %v, want a Failure of rule try", err)
 	}
 	for _, want := range []string{"control", `"try"`, "TryLock refused a free lock", f.Rule.Why} {
@@ -160,8 +160,7 @@ func TestDriveNamesWaitingWorkers(t *testing.T) {
 			}
 		})
 	})
-	var stuck *stuckError
-	if !errors.As(err, &stuck) || len(stuck.waiting) != 1 || stuck.waiting[0] != "worker 1 after 0 acquisitions" {
+	if stuck, ok := errors.AsType[*stuckError](err); !ok || len(stuck.waiting) != 1 || stuck.waiting[0] != "worker 1 after 0 acquisitions" {
 		t.Errorf("got %v, want worker 1 after 0 acquisitions", err)
 	}
 	boom := errors.New("boom")

@@ -2,4 +2,5 @@
 
 package locktest
 
-const raceDetector = false
+// RaceDetector reports whether the program was built with the race detector.
+const RaceDetector = false

@@ -189,8 +189,7 @@ func alone(ctx context.Context, s Subject, stuck string, steps func()) {
 
 func notStuck(why string, f func()) {
 	err := recovered(f)
-	var stuck *stuckError
-	if errors.As(err, &stuck) {
+	if stuck, ok := errors.AsType[*stuckError](err); ok {
 		err = fmt.Errorf("%s for %v: a worker %w", why, stuck.patience, errNoGrant)
 	}
 	must(err)

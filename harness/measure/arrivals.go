@@ -125,12 +125,8 @@ func (l *load) begin(d *drive) {
 }
 
 func (l *load) warm(ctx context.Context, d *drive) {
-	if l == nil {
-		return
-	}
-	select {
-	case <-time.After(time.Duration(l.began + l.from - d.now())):
-	case <-ctx.Done():
+	if l != nil {
+		sleep(ctx, time.Duration(l.began+l.from-d.now()))
 	}
 }
 

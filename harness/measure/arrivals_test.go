@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/harness/result"
 	"locklab/internal/machine"
 )
@@ -139,7 +140,7 @@ func TestQueueingTheory(t *testing.T) {
 	schedules := map[float64]int{0.5: 3, 0.8: 8, 0.9: 24}
 	for _, s := range queues {
 		for _, rho := range []float64{0.5, 0.8, 0.9} {
-			if raceEnabled && rho > 0.5 {
+			if locktest.RaceDetector && rho > 0.5 {
 				continue // one goroutine's arithmetic, ten times slower under the race detector
 			}
 			t.Run(s.name, func(t *testing.T) {

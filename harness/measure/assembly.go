@@ -52,14 +52,10 @@ func longer(pause time.Duration) time.Duration { return min(pause*3/2, lastPause
 
 // sleep reports whether d passed before the end of ctx.
 func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return ctx.Err() == nil
-	case <-ctx.Done():
-		return false
-	}
+	over, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-over.Done()
+	return ctx.Err() == nil
 }
 
 func (g *Ranks) assemble(ctx context.Context, self Rank) error {

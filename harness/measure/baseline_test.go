@@ -234,7 +234,7 @@ func TestTransfers(t *testing.T) {
 	if len(cpus) < 2 {
 		t.Skip("one processor")
 	}
-	if raceEnabled {
+	if locktest.RaceDetector {
 		t.Skip("under the race detector a compare-and-swap takes microseconds, and its spinning threads stop each other")
 	}
 	done := make(chan error)
@@ -331,9 +331,6 @@ func TestBracket(t *testing.T) {
 	}
 }
 
-func scaleBy(xs []float64, by float64) (out []float64) {
-	for _, x := range xs {
-		out = append(out, by*x)
-	}
-	return out
+func scaleBy(xs []float64, by float64) []float64 {
+	return result.Each(xs, func(x float64) float64 { return by * x })
 }

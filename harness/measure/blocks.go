@@ -60,24 +60,14 @@ func (p *Plan) blocks(w harness.Workload, remote bool, round int) (n int, length
 // A unit is the cases of one process: the closed loops of one workload and kind of lock.
 type unit []Case
 
-type unitKey struct {
-	workload harness.Workload
-	remote   bool
-}
-
-func (c Case) unit() unitKey { return unitKey{c.Workload, c.Lock.Remote != nil} }
-
 func (p *Plan) units() (out []unit) {
-	at := make(map[unitKey]int)
 	for _, c := range p.Cases {
-		k := c.unit()
-		i, known := at[k]
-		if !p.shares(c) || !known {
+		i := slices.IndexFunc(out, func(u unit) bool {
+			return u[0].Workload == c.Workload && (u[0].Lock.Remote == nil) == (c.Lock.Remote == nil) && p.shares(u[0])
+		})
+		if i < 0 || !p.shares(c) {
 			i = len(out)
 			out = append(out, nil)
-			if p.shares(c) {
-				at[k] = i
-			}
 		}
 		out[i] = append(out[i], c)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/stat"
@@ -116,7 +117,7 @@ func TestBlameInSharedProcess(t *testing.T) {
 		bad  *harness.Variant
 		rule string
 	}{{busted, oracle.Exclusion}, {crash, oracle.Crash}, {stuck, oracle.Liveness}} {
-		if c.bad == busted && raceEnabled {
+		if c.bad == busted && locktest.RaceDetector {
 			c.rule = oracle.Crash // the race detector ends the process
 		}
 		if c.bad == stuck && testing.Short() {

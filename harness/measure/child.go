@@ -211,10 +211,13 @@ func ask(ctx context.Context, s spec, limit time.Duration) (heard, error) {
 	if err != nil {
 		return heard{}, fmt.Errorf("measure: %w", err)
 	}
-	cmd, err := s.program()
-	if err != nil {
-		return heard{}, fmt.Errorf("measure: %w", err)
+	if s.exe == "" {
+		if s.exe, err = machine.Executable(); err != nil {
+			return heard{}, fmt.Errorf("measure: %w", err)
+		}
 	}
+	cmd := exec.Command(s.exe)
+	cmd.Env = append(os.Environ(), childEnv+"=1")
 	stdin, err := cmd.StdinPipe()
 	if err != nil {
 		return heard{}, fmt.Errorf("measure: %w", err)
@@ -245,20 +248,6 @@ func ask(ctx context.Context, s spec, limit time.Duration) (heard, error) {
 		err = fmt.Errorf("measure: %w", werr)
 	}
 	return said, err
-}
-
-// program returns the command of the measuring process.
-func (s *spec) program() (*exec.Cmd, error) {
-	exe := s.exe
-	if exe == "" {
-		var err error
-		if exe, err = machine.Executable(); err != nil {
-			return nil, err
-		}
-	}
-	cmd := exec.Command(exe)
-	cmd.Env = append(os.Environ(), childEnv+"=1")
-	return cmd, nil
 }
 
 // killHung kills a process that has not ended although it could run for limit. The returned
@@ -336,14 +325,11 @@ type Build struct {
 }
 
 func describe(suite []*harness.Variant) Build {
-	b := Build{
+	return Build{
 		Protocol: protocol, Schema: result.Schema, Arch: runtime.GOARCH, Go: runtime.Version(),
 		Commit: machine.BuildCommit(), Modules: machine.Modules(), Overhead: Calibrate().Overhead(),
+		Locks: result.Each(suite, func(v *harness.Variant) string { return v.Name }),
 	}
-	for _, v := range suite {
-		b.Locks = append(b.Locks, v.Name)
-	}
-	return b
 }
 
 const introduction = 10 * time.Second

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 )
 
 func TestBatchesGrow(t *testing.T) {
@@ -89,7 +90,7 @@ func TestLeavesEarly(t *testing.T) {
 // TestTallyIsReadWhole: two rising counters are read from the same publication.
 func TestTallyIsReadWhole(t *testing.T) {
 	snapshots := 100_000
-	if raceEnabled {
+	if locktest.RaceDetector {
 		snapshots /= 50 // the detector finds a race in any of them, and slows each down
 	}
 	w := new(tally)

@@ -79,9 +79,7 @@ func (r *dryRun) join(ctx context.Context) error {
 func (r *dryRun) settle(ctx context.Context) (asks bool, err error) {
 	first := r.journal.now()
 	for began := time.Now(); time.Since(began) < slow; {
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
+		if !sleep(ctx, time.Millisecond) {
 			return false, ctx.Err()
 		}
 		if r.journal.calm(time.Now()) {

@@ -197,14 +197,13 @@ const (
 )
 
 // trace returns a crash message from the line with the reason, without control characters.
-func trace(lines []string) (out []string) {
+func trace(lines []string) []string {
 	if i := slices.IndexFunc(lines, func(l string) bool { return traced([]string{l}) }); i > 0 {
 		lines = lines[i:]
 	}
-	for _, l := range lines[:min(len(lines), traceLines)] {
-		out = append(out, fmt.Sprintf("%.*s", traceColumns, result.OneLine(l)))
-	}
-	return out
+	return result.Each(lines[:min(len(lines), traceLines)], func(l string) string {
+		return fmt.Sprintf("%.*s", traceColumns, result.OneLine(l))
+	})
 }
 
 // A lostError is the loss of a result for a reason unrelated to the lock.

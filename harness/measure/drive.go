@@ -134,7 +134,6 @@ func (d *drive) close(ctx context.Context, wire func() harness.Counts) {
 // await waits until the window is over or ctx ends. Without a window it waits until all
 // workers have returned or none makes progress. It returns the number of returned workers.
 func (d *drive) await(ctx context.Context, back <-chan struct{}, timeout *time.Timer) (left int) {
-	defer timeout.Stop()
 	for done := uint64(0); left < len(d.tallies); {
 		select {
 		case <-timeout.C:
@@ -162,14 +161,13 @@ func (d *drive) join(back <-chan struct{}, left int) {
 	if count == nil {
 		count = countServed(os.Getpid(), job.Lock.Local == nil)
 	}
-	ticks := time.NewTicker(step)
-	defer ticks.Stop()
+	ticks := time.Tick(step)
 	done, gotOn, moved, since := uint64(0), true, time.Now(), time.Duration(0)
 	for left < len(d.tallies) {
 		select {
 		case <-back:
 			left, gotOn = left+1, true
-		case <-ticks.C:
+		case <-ticks:
 			now, served := acquisitions(d.tallies), count(step)
 			if gotOn || now != done {
 				done, gotOn, moved, since = now, false, time.Now(), served

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/result"
 )
 
 // TestGivesUp: a run in which all processes are killed ends early.
@@ -29,10 +30,9 @@ func TestGivesUp(t *testing.T) {
 func TestDone(t *testing.T) {
 	p := plan(3, good, single)
 	p.Done = func(c Case, round int) bool { return round == 0 || round == 1 && c.Lock == single }
-	var seen []string
-	for _, at := range measurePlan(t, p) {
-		seen = append(seen, fmt.Sprintf("%d %s %d/%d", at.Round, at.Case.Lock.Name, at.Done, at.Total))
-	}
+	seen := result.Each(measurePlan(t, p), func(at Progress) string {
+		return fmt.Sprintf("%d %s %d/%d", at.Round, at.Case.Lock.Name, at.Done, at.Total)
+	})
 	slices.Sort(seen[1:])
 	if len(seen) != 3 || seen[0] != "1 good 4/6" || !strings.HasPrefix(seen[1], "2 good") || !strings.HasPrefix(seen[2], "2 single") {
 		t.Errorf("measured %q", seen)

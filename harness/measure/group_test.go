@@ -233,8 +233,7 @@ func TestRanksCancel(t *testing.T) {
 
 func requireLost(t *testing.T, err error, want ...string) {
 	t.Helper()
-	var l *LostRankError
-	if !errors.As(err, &l) || strings.Contains(l.Error(), "\n") {
+	if l, ok := errors.AsType[*LostRankError](err); !ok || strings.Contains(l.Error(), "\n") {
 		t.Errorf("error %v, want a LostRankError of one line", err)
 		return
 	}

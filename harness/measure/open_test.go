@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/harness/result"
 )
 
@@ -45,11 +46,8 @@ func checkUnowned(t *testing.T, r *result.Result) {
 	}
 }
 
-func kindsOf(r *result.Result) (kinds []string) {
-	for _, w := range r.Warnings {
-		kinds = append(kinds, w.Kind)
-	}
-	return kinds
+func kindsOf(r *result.Result) []string {
+	return result.Each(r.Warnings, func(w result.Warning) string { return w.Kind })
 }
 
 func TestOpenLocal(t *testing.T) {
@@ -69,7 +67,7 @@ func TestOpenLocal(t *testing.T) {
 		})
 	}
 	t.Run("exclusion", func(t *testing.T) {
-		if raceEnabled {
+		if locktest.RaceDetector {
 			t.Skip("the race detector sees what the lock fails to prevent")
 		}
 		r := measureLocal(t, busted, openWorkload(4, 2_000_000, 200*time.Nanosecond))

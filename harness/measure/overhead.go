@@ -3,9 +3,7 @@ package measure
 import (
 	"math"
 	"slices"
-	"sync"
 
-	"locklab/atomics"
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/machine"
@@ -13,34 +11,27 @@ import (
 )
 
 // Overhead measures the cost of the loop around a lock that does nothing, in some
-// milliseconds: bare, with the owner log, and with each acquisition timed; and a real lock
-// called directly and through sync.Locker. Samples alternate, and each figure is a median.
+// milliseconds: bare, with the owner log, and with each acquisition timed. Samples alternate, and
+// each figure is a median.
 func (in *Instruments) Overhead() result.Overhead {
 	const samples = 31
-	bare, logged, timed, word := in.bench(false), in.bench(false), in.bench(true), new(wordLock)
-	bursts := []func(){
-		func() { bare.burst(false) },
-		func() { logged.burst(true) },
-		func() { timed.burst(true) },
-		func() { callDirectly(word, result.BurstHolds) },
-		func() { callLocker(word, result.BurstHolds) },
-	}
-	ns, figures := make([]float64, len(bursts)), make([][]float64, len(bursts))
+	benches := []*bench{in.bench(false), in.bench(false), in.bench(true)}
+	ns, figures := make([]float64, len(benches)), make([][]float64, len(benches))
 	for i := range samples + 1 {
-		for j := range bursts {
-			k := (i + j) % len(bursts) // rotates, since the first pays for earlier work
-			ns[k] = in.perAcquisition(bursts[k])
+		for j := range benches {
+			k := (i + j) % len(benches) // rotates, since the first pays for earlier work
+			ns[k] = in.perAcquisition(func() { benches[k].burst(k > 0) })
 		}
 		if i == 0 {
 			continue // touches memory for the first time
 		}
-		// Each of the first three includes the costs of the previous ones.
-		for k, x := range []float64{ns[0], ns[1] - ns[0], ns[2] - ns[1], ns[3], ns[4]} {
+		// Each includes the costs of the previous ones.
+		for k, x := range []float64{ns[0], ns[1] - ns[0], ns[2] - ns[1]} {
 			figures[k] = append(figures[k], x)
 		}
 	}
 	median := func(k int) float64 { return max(0, stat.Median(figures[k])) }
-	return result.Overhead{Loop: median(0), Log: median(1), Timing: median(2), Direct: median(3), Locker: median(4)}
+	return result.Overhead{Loop: median(0), Log: median(1), Timing: median(2)}
 }
 
 // perAcquisition returns the time of each acquisition of burst, in ns.
@@ -77,50 +68,6 @@ type noLock struct{}
 
 func (noLock) Lock()   {}
 func (noLock) Unlock() {}
-
-type wordLock struct {
-	_    atomics.CacheLinePad
-	held atomics.Uint32
-	_    atomics.CacheLinePad
-}
-
-// Lock is small enough to be inlined, like the lab's spin locks.
-func (l *wordLock) Lock() {
-	if !l.held.CompareAndSwap(0, 1) {
-		l.wait()
-	}
-}
-
-func (l *wordLock) wait() {
-	for !l.held.CompareAndSwap(0, 1) {
-		atomics.SpinHint(1)
-	}
-}
-
-func (l *wordLock) Unlock() { l.held.StoreRelease(0) }
-
-// callDirectly acquires and releases a lock whose type the compiler can see.
-//
-//go:noinline
-func callDirectly(l *wordLock, n int) {
-	for range n {
-		l.Lock()
-		//lint:ignore SA2001 the benchmark measures the acquisition
-		l.Unlock()
-	}
-}
-
-// callLocker acquires and releases a lock whose type the compiler cannot see, since it is
-// not inlined.
-//
-//go:noinline
-func callLocker(l sync.Locker, n int) {
-	for range n {
-		l.Lock()
-		//lint:ignore SA2001 the benchmark measures the acquisition
-		l.Unlock()
-	}
-}
 
 // SectionCosts returns the time of one change of each section's data, in ns: by one worker
 // without a lock, the median of bursts. It returns nil without data.

@@ -64,8 +64,7 @@ func TestOrphan(t *testing.T) {
 	fmt.Fprintln(in, `{"Lock":"hang","Workload":{"workers":1,"window":1}}`)
 	time.Sleep(300 * time.Millisecond)
 	in.Close()
-	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != exitOrphan {
+	if exit, ok := errors.AsType[*exec.ExitError](cmd.Wait()); !ok || exit.ExitCode() != exitOrphan {
 		t.Errorf("%v, want exit status %d", err, exitOrphan)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 
 	"golang.org/x/sync/errgroup"
@@ -46,15 +47,11 @@ func (l *remoteLoop) close() error {
 }
 
 // closeAll closes the non-nil ones of cs concurrently: each may wait for a server.
-func closeAll[C interface {
-	comparable
-	Close() error
-}](cs []C) error {
+func closeAll[C io.Closer](cs []C) error {
 	errs := make([]error, len(cs))
-	var none C
 	var g sync.WaitGroup
 	for i, c := range cs {
-		if c != none {
+		if any(c) != nil {
 			g.Go(func() { errs[i] = c.Close() })
 		}
 	}

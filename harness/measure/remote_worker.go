@@ -188,11 +188,9 @@ func release(ctx context.Context, lease harness.Lease, patience time.Duration) e
 	if err == nil || errors.Is(err, harness.ErrNotHeld) || lease.Err() != nil || lease.Done() == nil {
 		return err
 	}
-	timer := time.NewTimer(patience / 2)
-	defer timer.Stop()
 	select {
 	case <-lease.Done():
-	case <-timer.C:
+	case <-time.After(patience / 2):
 	}
 	if errors.Is(lease.Err(), harness.ErrReleased) {
 		return nil

@@ -379,13 +379,12 @@ func allocatorLoad() (stop func()) {
 	go func() {
 		defer close(ended)
 		var keep []byte
-		for tick := time.NewTicker(pause); ; {
+		for tick := time.Tick(pause); ; {
 			select {
 			case <-done:
-				tick.Stop()
 				runtime.KeepAlive(keep)
 				return
-			case <-tick.C:
+			case <-tick:
 				keep = make([]byte, size)
 			}
 		}

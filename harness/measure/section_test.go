@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/machine"
@@ -131,7 +132,7 @@ func TestSections(t *testing.T) {
 
 // TestSectionsCatch: data shows two workers; a map or cache may end its process.
 func TestSectionsCatch(t *testing.T) {
-	if raceEnabled {
+	if locktest.RaceDetector {
 		t.Skip("under the race detector a lock that does nothing ends the process")
 	}
 	found := func(r *result.Result, s harness.Section) bool {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/harness/locktest"
 	"locklab/harness/result"
 	"locklab/internal/machine"
 )
@@ -128,7 +129,7 @@ func TestSeek(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			n := 100_000.0
-			if raceEnabled {
+			if locktest.RaceDetector {
 				n = 20_000
 			}
 			k := c.c.seekIn(t, c.closed*capacity, manyServers(n))
@@ -166,7 +167,7 @@ func TestSeekAnew(t *testing.T) {
 
 // TestSeekShort prints the error of a search with probes as short as in a run.
 func TestSeekShort(t *testing.T) {
-	if raceEnabled {
+	if locktest.RaceDetector {
 		t.Skip("it is arithmetic of one goroutine, which takes ten times as long under the race detector")
 	}
 	md1 := queues[1]
@@ -250,10 +251,7 @@ func TestAround(t *testing.T) {
 		{99.9e6, 4, "10M/s 25M/s 50M/s 75M/s 90M/s 100M/s"},
 		{2, 4, ""},
 	} {
-		var got []string
-		for _, r := range around(c.saturation, c.least) {
-			got = append(got, r.String())
-		}
+		got := result.Each(around(c.saturation, c.least), harness.Rate.String)
 		if text := strings.Join(got, " "); text != c.want {
 			t.Errorf("around %v: %s, want %s", c.saturation, text, c.want)
 		}

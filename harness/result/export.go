@@ -91,10 +91,9 @@ func faultCells(f *FaultResult) []cell {
 		{"margin-min-ns", figure(r.Margin.Least, r.Margin.N > 0)}, {"overlap-max-ns", figure(r.Overlap.Most, r.Overlap.N > 0)},
 		{"aims-missed", strings.Join(Each(r.Missed(), func(a Aim) string { return a.Text }), "; ")}, {"expected", strings.Join(anomalyNames(f.Expected.Anomalies), "; ")},
 	}
-	for _, h := range oracle.Anomalies {
-		cells = append(cells, cell{strings.ReplaceAll(string(h), " ", "-"), f.Seen[h]})
-	}
-	return cells
+	return append(cells, Each(oracle.Anomalies, func(h oracle.Anomaly) cell {
+		return cell{strings.ReplaceAll(string(h), " ", "-"), f.Seen[h]}
+	})...)
 }
 
 // simulationCells names its figures unlike the units of measured metrics.

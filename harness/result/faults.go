@@ -67,10 +67,7 @@ func (r *Run) HistoryFile(name string) string {
 
 func publishedCells(f *FaultResult) []cell {
 	cells := []cell{{"scenario", f.Scenario}, {"lock", f.Lock.Name}, {"tries", f.Tries}}
-	for _, h := range oracle.Anomalies {
-		cells = append(cells, cell{string(h), f.Seen[h]})
-	}
-	return cells
+	return append(cells, Each(oracle.Anomalies, func(h oracle.Anomaly) cell { return cell{string(h), f.Seen[h]} })...)
 }
 
 // writePublished writes the campaign of run: a comment with its origin, then a row for each

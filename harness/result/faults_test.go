@@ -57,10 +57,7 @@ func TestFaultsAddUp(t *testing.T) {
 	if len(run.Chaos) != 1 || run.Chaos[0].Dir != filepath.Join(root, "b") || run.Chaos[0].Commit != "abc" || run.Chaos[0].Faults != 1 {
 		t.Errorf("they come from %+v", run.Chaos)
 	}
-	var files []string
-	for _, h := range run.Faults[0].Histories {
-		files = append(files, run.HistoryFile(h))
-	}
+	files := Each(run.Faults[0].Histories, run.HistoryFile)
 	a, b := filepath.Join(root, "a", "histories", "a.jsonl"), filepath.Join(root, "b", "histories", "a.jsonl")
 	if !slices.Equal(files, []string{a, a, b}) {
 		t.Errorf("histories %q", files)

@@ -131,9 +131,7 @@ func manifest(parts []*Run) Manifest {
 	var warnings []warned
 	for i, p := range parts {
 		n := p.Manifest
-		if n.Started.Before(m.Started) {
-			m.Started = n.Started
-		}
+		m.Started = earlier(m.Started, n.Started)
 		if n.Finished.IsZero() || !m.Finished.IsZero() && n.Finished.After(m.Finished) {
 			m.Finished = n.Finished
 		}

@@ -96,12 +96,6 @@ type Overhead struct {
 
 	// Timing is the cost of timing to a timed acquisition, which is one in Result.SampleEvery.
 	Timing float64 `json:"timing"`
-
-	// Direct and Locker are the cost of Lock and Unlock of a free test-and-set lock: called
-	// directly, where the compiler can inline them, and through sync.Locker, like every
-	// measured local lock.
-	Direct float64 `json:"direct,omitempty"`
-	Locker float64 `json:"locker,omitempty"`
 }
 
 // IsPart reports whether the results belong to one rank and are meaningless until merged

@@ -1,5 +1,0 @@
-//go:build !race
-
-package hardware
-
-const raceEnabled = false

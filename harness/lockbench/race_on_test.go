@@ -1,5 +1,0 @@
-//go:build race
-
-package lockbench
-
-const raceEnabled = true
