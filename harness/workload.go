@@ -137,7 +137,7 @@ const (
 	MaxRate     = Rate(1e8) // an arrival every 10 ns
 	MaxRanks    = 1024
 
-	maxWorkers = 4096
+	maxWorkers = 8192
 	maxLocks   = 1 << 16
 	maxProcs   = 4096
 	maxServers = 7

@@ -6,7 +6,7 @@
 // Most are used like a [sync.Mutex] or a [sync.RWMutex]. In SpinPark, MCSPark and BRAVO each
 // worker has a handle:
 //
-//	lock := mutex.NewMCSPark(workers, mutex.Options{})
+//	lock := mutex.NewBRAVO(workers, new(sync.RWMutex), mutex.Options{})
 //	…
 //	mu := lock.Worker(i) // in worker i
 //	mu.Lock()
@@ -30,11 +30,12 @@
 //     program. docs/mutex.md has the figures.
 //   - [Mutex.LockContext]: a waiter must be able to give up when a context ends.
 //   - [Chan]: the same, in strict order of arrival.
-//   - [MCSPark]: strict order of arrival with more goroutines than processors.
 //   - [RWMutex]: readers that run in parallel, in place of [sync.RWMutex] without another change
 //     of a program. docs/mutex.md has the figures.
 //   - [BRAVO]: the same with a handle for each worker, as in the paper.
 //   - [SeqLock]: a few words that are read all the time.
+//
+// [SpinPark] and [MCSPark] are for study: [Mutex] and [Chan] replace them without handles.
 //
 // # How long a waiter waits
 //

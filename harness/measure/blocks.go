@@ -21,6 +21,10 @@ const (
 	blockAlone = 5 * time.Millisecond // one worker
 	blockFew   = 10 * time.Millisecond
 	blockMany  = 20 * time.Millisecond
+
+	// blockEach is for each of thousands of workers: at the begin of a block all are ready to run,
+	// and the next owner may be the last in the run queue, behind all that have yet to ask.
+	blockEach = 20 * time.Microsecond
 )
 
 // fewestBlocks is the least number of blocks of a lock in a process. With one worker it is double,
@@ -49,7 +53,7 @@ func (p *Plan) blocks(w harness.Workload, remote bool, round int) (n int, length
 	case w.Workers <= procs:
 		length = blockFew
 	default:
-		length = blockMany
+		length = max(blockMany, time.Duration(w.Workers)*blockEach)
 	}
 	if some && p.windows(round) {
 		return least / 2, length

@@ -166,6 +166,7 @@ func TestBlocks(t *testing.T) {
 		{2, 2, false, 100, [3]string{"5 of 10ms", "1 of 10ms", "5 of 10ms"}},
 		{3, 2, false, 100, [3]string{"2 of 20ms", "1 of 20ms", "2 of 20ms"}},
 		{16, 2, false, 250, [3]string{"6 of 20ms", "1 of 20ms", "6 of 20ms"}},
+		{4800, 2, false, 250, [3]string{"2 of 96ms", "1 of 96ms", "2 of 96ms"}},
 		{2, 1, false, 20, [3]string{"2 of 20ms", "1 of 20ms", "2 of 20ms"}},
 		{1, 2, true, 100, [3]string{"2 of 50ms", "1 of 50ms", "2 of 50ms"}},
 		{16, 2, true, 100, [3]string{"2 of 50ms", "0 of 0s", "1 of 200ms"}},

@@ -65,8 +65,14 @@ func (c *control) next(last int64) (n int64, recorded bool) {
 	return max(0, min(c.batch, left)), true
 }
 
-// A tally is the data that one worker publishes while it runs, and its final data.
+// A tally is the data that one worker publishes while it runs, and its final data. Pointers come
+// first: the garbage collector looks no further.
 type tally struct {
+	activity
+	wait, handover result.Recorder
+}
+
+type activity struct {
 	_    atomics.CacheLinePad
 	own  counts // published by the worker; no other one reads it
 	pub  published
@@ -75,8 +81,6 @@ type tally struct {
 
 	begin, end  int64        // ns since epoch, in the loop
 	hold, think result.Spans // of timed acquisitions
-	wait        result.Recorder
-	handover    result.Recorder
 	slices      slicer
 }
 

@@ -244,16 +244,16 @@ func (d *drive) result() *result.Result {
 	if len(d.stuck) > 0 {
 		return r // the workers still write, so their data must not be read
 	}
-	var clamped int64
+	var wait, handover result.Recorder
 	var workers []*slicer
 	for _, t := range d.tallies {
 		workers = append(workers, &t.slices)
-		r.Wait = r.Wait.Merge(t.wait.Snapshot())
-		r.Handover = r.Handover.Merge(t.handover.Snapshot())
+		t.wait.Drain(&wait)
+		t.handover.Drain(&handover)
 		r.Hold, r.Think = r.Hold.Merge(t.hold), r.Think.Merge(t.think)
-		clamped += t.wait.Clamped
 	}
-	if clamped > 0 {
+	r.Wait, r.Handover = wait.Snapshot(), handover.Snapshot()
+	if wait.Clamped > 0 {
 		r.Warnings = append(r.Warnings, machine.Warning{
 			Kind:   "clipped",
 			Text:   "some waits exceeded the histogram's 68 s and count as 68 s",

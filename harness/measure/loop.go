@@ -65,7 +65,7 @@ func judgeLoop(r *result.Result, log *harness.LoopLog) {
 	var wait result.Recorder
 	workers := make([]*tally, len(r.Workers))
 	for i := range workers {
-		workers[i] = &tally{begin: math.MaxInt64}
+		workers[i] = &tally{activity: activity{begin: math.MaxInt64}}
 	}
 	for i, h := range holds {
 		t := workers[h.Worker]

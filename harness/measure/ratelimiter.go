@@ -176,7 +176,7 @@ func (d *drive) settle() *result.OpenLoop {
 		o.Offered, o.Span = uint64(l.total), time.Duration(l.at(l.total-1)+1)
 	}
 	gone := int64(0)
-	var lag result.Histogram
+	var lag result.Recorder
 	for _, p := range d.load.limiters {
 		o.Late += p.late
 		o.Dropped += p.dropped
@@ -186,7 +186,7 @@ func (d *drive) settle() *result.OpenLoop {
 				gone++
 			}
 		}
-		lag = lag.Merge(p.lag.Snapshot())
+		p.lag.Drain(&lag)
 		if p.late > 0 {
 			o.Behind = max(o.Behind, uint64(max(1, l.before(l.at(p.index)+p.latest)-p.index)))
 		}
@@ -203,8 +203,8 @@ func (d *drive) settle() *result.OpenLoop {
 	}
 	d.waiting(last, end)
 	o.Backlog = uint64(max(0, due-int64(d.t1.acquisitions())-gone))
-	if len(lag) > 0 {
-		o.Lag50, o.Lag99 = lag.Quantile(0.5), lag.Quantile(0.99)
+	if lags := lag.Snapshot(); len(lags) > 0 {
+		o.Lag50, o.Lag99 = lags.Quantile(0.5), lags.Quantile(0.99)
 	}
 	return o
 }

@@ -27,8 +27,9 @@ const MaxRecorded = 1<<topBits - 1
 // A Recorder counts latencies in nanoseconds. The zero value is empty. Its size is 216
 // KiB, but only the used part is touched.
 type Recorder struct {
-	counts  [counters]int64
-	Clamped int64 // values above MaxValue
+	counts  [counters / half][half]int64
+	used    uint32 // bit i: some of counts[i] may be above 0
+	Clamped int64  // values above MaxValue
 }
 
 // Record counts one latency of ns nanoseconds; a negative one counts as 0.
@@ -37,7 +38,23 @@ func (h *Recorder) Record(ns int64) {
 		ns = MaxRecorded
 		h.Clamped++
 	}
-	h.counts[index(uint64(max(ns, 0)))]++
+	i := index(uint64(max(ns, 0)))
+	h.used |= 1 << (i >> halfBits)
+	h.counts[i>>halfBits][i&(half-1)]++
+}
+
+// Drain moves the latencies of h to sum.
+func (h *Recorder) Drain(sum *Recorder) {
+	sum.used |= h.used
+	for ; h.used != 0; h.used &= h.used - 1 {
+		i := bits.TrailingZeros32(h.used)
+		for k, n := range h.counts[i] {
+			sum.counts[i][k] += n
+		}
+		clear(h.counts[i][:])
+	}
+	sum.Clamped += h.Clamped
+	h.Clamped = 0
 }
 
 func index(v uint64) int {
@@ -54,9 +71,11 @@ func top(index int) int64 {
 // Snapshot returns the counts as a Histogram.
 func (h *Recorder) Snapshot() Histogram {
 	var out Histogram
-	for i, n := range h.counts {
-		if n != 0 {
-			out = append(out, Bucket{Value: top(i), N: n})
+	for i := range h.counts {
+		for k, n := range h.counts[i] {
+			if n != 0 {
+				out = append(out, Bucket{Value: top(i*half + k), N: n})
+			}
 		}
 	}
 	return out

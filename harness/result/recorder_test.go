@@ -10,13 +10,17 @@ import (
 
 func TestHistogramAgainstHDR(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
-	var ours Recorder
+	var ours, other Recorder
 	ref := hdrhistogram.New(1, MaxRecorded, 3)
 	for range 200_000 {
 		v := rng.Int64N(1 << (1 + rng.IntN(topBits)))
-		ours.Record(v)
+		other.Record(v)
+		if rng.IntN(100) == 0 {
+			other.Drain(&ours)
+		}
 		requireNoError(t, ref.RecordValue(v))
 	}
+	other.Drain(&ours)
 	if got := ours.Snapshot(); !slices.Equal(got, bucketsOf(ref)) {
 		t.Errorf("%v, the reference has %v", got, bucketsOf(ref))
 	}

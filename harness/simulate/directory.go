@@ -66,24 +66,11 @@ func (s *sim) favoured(l *line) int {
 		return 0
 	}
 	near := s.m.socket(l.owner)
-	for i, r := range l.queue {
-		if s.m.socket(r.core.cache) == near {
-			return i
-		}
-	}
-	return 0
+	return max(0, slices.IndexFunc(l.queue, func(r *request) bool { return s.m.socket(r.core.cache) == near }))
 }
 
 func (s *sim) nearHome(l *line) int {
-	for i, r := range l.queue {
-		if r.at != l.queue[0].at {
-			break
-		}
-		if s.m.socket(r.core.cache) == l.home {
-			return i
-		}
-	}
-	return 0
+	return max(0, slices.IndexFunc(l.queue, func(r *request) bool { return r.at == l.queue[0].at && s.m.socket(r.core.cache) == l.home }))
 }
 
 // serve grants one request. The owner may use the line until the message arrives.

@@ -79,7 +79,7 @@ var ErrNotSimulated = errors.New("simulate: not a lock that the model can run")
 func CheckVariant(v *harness.Variant, workers int) error {
 	switch {
 	case v.Local == nil || v.Family != harness.Spin:
-		return fmt.Errorf("%w: %s is of the family %s, and only spin locks are made of the words that it sees", ErrNotSimulated, v.Name, v.Family)
+		return fmt.Errorf("%w: %s is of the family %s, and only spin locks are simulated: docs/simulation.md has the test of locks that sleep", ErrNotSimulated, v.Name, v.Family)
 	case v.Unavailable != "":
 		return fmt.Errorf("%w: %s: %s", ErrNotSimulated, v.Name, v.Unavailable)
 	case v.Traits.ReadWrite:

@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -42,10 +43,7 @@ type sim struct {
 
 func newSim(m *Machine, seed uint64) *sim {
 	s := &sim{m: m, rng: rand.New(rand.NewPCG(seed, 1)), lines: make(map[uintptr]*line), sleepers: make(map[atomics.Word]*core)}
-	s.hit, s.store, s.rmw, s.fence, s.pause, s.yield = s.ps(m.Hit), s.ps(m.Store), s.ps(m.RMW), s.ps(m.Fence), s.ps(m.Pause), s.ps(m.Yield)
-	if m.Yield == 0 {
-		s.yield = s.pause
-	}
+	s.hit, s.store, s.rmw, s.fence, s.pause, s.yield = s.ps(m.Hit), s.ps(m.Store), s.ps(m.RMW), s.ps(m.Fence), s.ps(m.Pause), s.ps(cmp.Or(m.Yield, m.Pause))
 	s.dozing, s.reach = longestDoze, s.ps(m.Reach)
 	return s
 }
@@ -155,7 +153,7 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, checked
 	if err := w.Validate(m); err != nil {
 		return Result{}, err
 	}
-	w = w.withDefaults()
+	w.Turns, w.Warm = cmp.Or(w.Turns, max(2000, 8*w.Workers)), cmp.Or(w.Warm, max(100, 3*w.Workers))
 	s := newSim(m, w.Seed)
 	s.wakeUp = s.ps(w.Wake)
 	if checked != nil {
@@ -234,14 +232,4 @@ func spread(m *Machine, w Workload, i, n int) int {
 		return i
 	}
 	return i%m.Sockets*(n/m.Sockets) + i/m.Sockets
-}
-
-func (w Workload) withDefaults() Workload {
-	if w.Turns == 0 {
-		w.Turns = max(2000, 8*w.Workers)
-	}
-	if w.Warm == 0 {
-		w.Warm = max(100, 3*w.Workers)
-	}
-	return w
 }

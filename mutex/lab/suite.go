@@ -27,10 +27,10 @@ var Suite = []*harness.Variant{
 		Unavailable: futexUnavailable,
 		Local:       newFutex,
 	},
-	blocking("spin-then-park", "polls for as long as a wake-up would take, then sleeps",
+	blocking("spin-then-park", "for study: polls for as long as a wake-up would take, then sleeps",
 		"Karlin et al. 1991", notJudged, harness.Traits{Handles: true},
 		handles(mutex.NewSpinPark)),
-	blocking("mcs-park", "the queue of MCS with waiters that sleep at once",
+	blocking("mcs-park", "for study: the queue of MCS with waiters that sleep at once",
 		"Mellor-Crummey & Scott 1991", notJudged, harness.Traits{Handles: true, FIFO: true},
 		handles(mutex.NewMCSPark)),
 
