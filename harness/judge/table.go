@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"locklab/harness"
 	"locklab/harness/result"
@@ -132,12 +133,9 @@ func (o Outcome) Significant() bool { return o == Faster || o == Slower }
 // the default one.
 func Tables(run *result.Run, baseline string) []Table { return tablesBy(nil, run, baseline) }
 
-func (g *Group) table(baseline string) (Table, bool) {
+func (g *Group) table(baseline string) Table {
 	most := g.MostWorkers()
 	base := g.baseline(baseline, most)
-	if base == nil {
-		return Table{}, false
-	}
 	t := Table{Distributed: g.Remote, Workload: g.Axes, Baseline: base.Lock.Name, Detail: slices.Index(g.Workers, most)}
 	for _, w := range g.Workers {
 		m := g.Metric(w)
@@ -146,7 +144,7 @@ func (g *Group) table(baseline string) (Table, bool) {
 	t.Rows = result.Each(g.Series, func(s *Series) Entry { return t.entry(g, s, base) })
 	slices.SortStableFunc(t.Rows, func(a, b Entry) int { return cmp.Compare(b.ratio(t.Detail), a.ratio(t.Detail)) })
 	t.Rows = append(t.Rows, g.violators()...)
-	return t, true
+	return t
 }
 
 // Metric returns the metric that compares locks at a number of workers.
@@ -154,7 +152,8 @@ func (g *Group) Metric(workers int) *result.Metric {
 	return Situation{group: g, Workers: workers}.Metric()
 }
 
-// baseline returns the named lock, else sync.Mutex or the fastest peer, else the first.
+// baseline returns the named lock, else sync.Mutex or the fastest peer, else the first lock in the
+// flag --locks of the run, else the first by family and name.
 func (g *Group) baseline(name string, workers int) (found *Series) {
 	best := 0.0
 	named := func(name string) *Series {
@@ -166,17 +165,22 @@ func (g *Group) baseline(name string, workers int) (found *Series) {
 	if found = cmp.Or(named(name), named(DefaultBaseline)); found != nil {
 		return found
 	}
-	for _, s := range g.Series {
+	at := g.At(workers)
+	for _, s := range at {
 		if rate := s.Cells[workers].Summary(g.Metric(workers)); s.Lock.Family == harness.Peer && correct(s.Lock) && rate.Median > best {
 			found, best = s, rate.Median
 		}
 	}
-	for _, r := range g.Run.Results {
-		if found == nil && r.Workload.Workers == workers {
-			found = named(r.Lock.Name)
+	if found != nil {
+		return found
+	}
+	words := strings.FieldsFunc(g.Run.Manifest.Flags["locks"], func(r rune) bool { return r == ',' || r == '|' })
+	for _, word := range words {
+		if i := slices.IndexFunc(at, func(s *Series) bool { return s.Lock.Name == word }); i >= 0 {
+			return at[i]
 		}
 	}
-	return found
+	return at[0]
 }
 
 func (t Table) entry(g *Group, s, base *Series) Entry {

@@ -108,12 +108,13 @@ func TestBaseline(t *testing.T) {
 		{"the default", []synthetic.Model{synthetic.Fast("a", 2e6), mutex}, "", DefaultBaseline, result.Throughput},
 		{"named", []synthetic.Model{synthetic.Fast("a", 2e6), mutex}, "a", "a", result.Throughput},
 		{"named, of another group", []synthetic.Model{synthetic.Fast("a", 2e6), mutex}, "own", DefaultBaseline, result.Throughput},
-		{"the first", []synthetic.Model{synthetic.Fast("b", 2e6), synthetic.Fast("a", 3e6)}, "", "b", result.Throughput},
+		{"the first that is named", []synthetic.Model{synthetic.Fast("a", 3e6), synthetic.Fast("d", 2e6), synthetic.Fast("c", 3e6)}, "", "d", result.Throughput},
+		{"the first by name", []synthetic.Model{synthetic.Fast("b", 2e6), synthetic.Fast("a", 3e6)}, "", "a", result.Throughput},
 		{"the fastest that others wrote", []synthetic.Model{own, peer("p", 300), peer("q", 600)}, "", "q", result.Handovers},
 		{"no other", []synthetic.Model{own}, "", "own", result.Handovers},
 	} {
 		run := synthetic.Run(5, 8, 2, []int{8}, c.models...)
-		run.Baseline = c.asked
+		run.Baseline, run.Manifest.Flags = c.asked, map[string]string{"locks": "x,y|d,c"}
 		table := tableOf(t, run)
 		if got := table.Columns[table.Detail].Metric; table.Baseline != c.want || got != c.metric.Name {
 			t.Errorf("%s: %s by %s, want %s by %s", c.name, table.Baseline, got, c.want, c.metric.Name)
