@@ -46,9 +46,10 @@ type Column struct {
 
 // An Entry is a row of a table: the figures of one lock.
 type Entry struct {
-	Lock   string   `json:"lock"`
-	Ratios []*Ratio `json:"ratios"` // by column; nil if it was not measured there
-	Modes  [][]Mode `json:"modes"`  // by column; nil if the rates of its rounds are one group
+	Lock   string         `json:"lock"`
+	Status harness.Status `json:"status"`
+	Ratios []*Ratio       `json:"ratios"` // by column; nil if it was not measured there
+	Modes  [][]Mode       `json:"modes"`  // by column; nil if the rates of its rounds are one group
 
 	// Figures in column Detail; nil if not available.
 	Moment   *Figure `json:"moment"`   // ns, p99 of the wait of a worker at a random moment
@@ -85,8 +86,7 @@ type Ratio struct {
 	N       int     `json:"n"`                // rounds
 	Blocks  int     `json:"blocks,omitempty"` // of the lock, if the locks took turns
 	Reading Outcome `json:"reading"`
-
-	P *float64 `json:"p,omitempty"` // of two runs, corrected for all comparisons
+	P       float64 `json:"p"` // of two runs corrected for all comparisons, of two locks not
 }
 
 // An Outcome is the result of a comparison with the baseline.
@@ -97,8 +97,13 @@ const (
 	Slower       Outcome = "slower"       // significantly
 	Equivalent   Outcome = "equivalent"   // the whole interval is within the tolerance
 	Inconclusive Outcome = "inconclusive" // the interval contains 1
+	Noisy        Outcome = "noisy"        // likewise, and its ends differ by more than the factor NoisyFrom
 	TooFew       Outcome = "too few rounds"
 )
+
+// NoisyFrom is the width of an interval, as a ratio of its ends, above which noise hides even large
+// differences.
+const NoisyFrom = 2
 
 // A Power counts the large differences in tables that are significant.
 type Power struct {
@@ -184,7 +189,7 @@ func (g *Group) baseline(name string, workers int) (found *Series) {
 }
 
 func (t Table) entry(g *Group, s, base *Series) Entry {
-	r := Entry{Lock: s.Lock.Name}
+	r := Entry{Lock: s.Lock.Name, Status: s.Lock.Status}
 	for _, c := range t.Columns {
 		var ratio *Ratio
 		var ms []Mode
@@ -243,7 +248,7 @@ func compared(m *result.Metric, r stat.Ratio, tolerance float64) *Ratio {
 	if r.N == 0 {
 		return nil
 	}
-	out := &Ratio{Median: finite(r.Median), N: r.N, Reading: TooFew}
+	out := &Ratio{Median: finite(r.Median), N: r.N, Reading: TooFew, P: r.P}
 	if !r.Enough() {
 		return out
 	}
@@ -255,6 +260,8 @@ func compared(m *result.Metric, r stat.Ratio, tolerance float64) *Ratio {
 		out.Reading = Slower
 	case r.Lo > 1, r.Hi < 1:
 		out.Reading = Faster
+	case r.Hi > NoisyFrom*r.Lo:
+		out.Reading = Noisy
 	default:
 		out.Reading = Inconclusive
 	}
@@ -274,7 +281,7 @@ func (g *Group) violators() (out []Entry) {
 			return r.Lock.Name == x.Lock.Name && g.Remote == (r.Lock.Traits.Needs != "") && g.Axes == Axes(r.Workload)
 		})
 		if here && x.Violated > 0 {
-			out = append(out, Entry{Lock: x.Lock.Name, Ratios: make([]*Ratio, len(g.Workers)), Modes: make([][]Mode, len(g.Workers)),
+			out = append(out, Entry{Lock: x.Lock.Name, Status: x.Lock.Status, Ratios: make([]*Ratio, len(g.Workers)), Modes: make([][]Mode, len(g.Workers)),
 				Violated: x.Violated, Results: x.Results, Rule: x.Violation.Rule})
 		}
 	}

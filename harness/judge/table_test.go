@@ -136,11 +136,17 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-func TestTableOfFewRounds(t *testing.T) {
-	run := synthetic.Run(5, 3, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6))
-	for _, r := range tableOf(t, run).Rows {
-		if r.Lock == "b" && (r.Ratios[0].Reading != TooFew || r.Ratios[0].Lo != 0 || r.Ratios[0].Median == 0) {
-			t.Errorf("three rounds: %+v", r.Ratios[0])
+// TestUndecided: a ratio has too few rounds, a wide interval or a narrow one around 1.
+func TestUndecided(t *testing.T) {
+	for want, c := range map[Outcome]struct {
+		rounds int
+		noise  float64
+	}{TooFew: {3, 0}, Inconclusive: {8, 0.1}, Noisy: {8, 1}} {
+		run := synthetic.Run(5, c.rounds, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.With(synthetic.Fast("b", 1e6), func(m *synthetic.Model) { m.Noise = c.noise }))
+		for _, r := range tableOf(t, run).Rows {
+			if x := r.Ratios[0]; r.Lock == "b" && (x.Reading != want || (x.Lo == 0) != (want == TooFew) || x.Median == 0 || x.P < 0.05) {
+				t.Errorf("%d rounds with noise of %v: %+v, want %s", c.rounds, c.noise, x, want)
+			}
 		}
 	}
 }

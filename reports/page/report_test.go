@@ -198,8 +198,13 @@ func TestJSON(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if text := jsonOf(t, all); !strings.Contains(text, strconv.Quote(headlineOf(all))) {
-		t.Errorf("the headline is not %q", headlineOf(all))
+	zoo := synthetic.Zoo(9)
+	zoo.Faults = synthetic.Faults()
+	text := jsonOf(t, zoo)
+	for _, part := range []string{strconv.Quote(headlineOf(zoo)), `"status": "control"`, `"strength": "strong"`, `"held": [`} {
+		if !strings.Contains(text, part) || strings.Contains(text, "(control)") {
+			t.Errorf("%s is missing, or a name contains a status", part)
+		}
 	}
 }
 

@@ -118,19 +118,14 @@ func ratioCell(t judge.Table, r judge.Entry, column int) string {
 	return ratioText(ratio)
 }
 
+var marks = map[judge.Outcome]string{judge.Faster: "*", judge.Slower: "*", judge.Equivalent: "=", judge.Noisy: "?", judge.Inconclusive: " "}
+
 func ratioText(ratio *judge.Ratio) string {
 	if ratio.Reading == judge.TooFew {
 		return fmt.Sprintf(chart.Decimals(ratio.Median, 0, math.Inf(1))+"x n=%d", ratio.Median, ratio.N)
 	}
-	mark := " "
-	switch {
-	case ratio.Reading.Significant():
-		mark = "*"
-	case ratio.Reading == judge.Equivalent:
-		mark = "="
-	}
 	f := chart.Decimals(ratio.Median, ratio.Lo, ratio.Hi)
-	return fmt.Sprintf(f+"x "+f+"–"+f+mark, ratio.Median, ratio.Lo, ratio.Hi)
+	return fmt.Sprintf(f+"x "+f+"–"+f+marks[ratio.Reading], ratio.Median, ratio.Lo, ratio.Hi)
 }
 
 func tableNotes(t judge.Table, missing []string) (notes []string) {
@@ -149,6 +144,7 @@ func tableNotes(t judge.Table, missing []string) (notes []string) {
 	if slices.ContainsFunc(t.Rows, func(r judge.Entry) bool { return r.Moment != nil && r.Moment.Rough }) {
 		notes = append(notes, "~ depends on few waits: the ten longest are more than 1 % of all waiting.")
 	}
+	notes = append(notes, noisyNote([]judge.Table{t})...)
 	if text := modeNote(t); text != "" {
 		notes = append(notes, text)
 	}
@@ -158,6 +154,18 @@ func tableNotes(t judge.Table, missing []string) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// noisyNote explains the mark of noisy ratios in ts, if there are any.
+func noisyNote(ts []judge.Table) []string {
+	for _, t := range ts {
+		for _, r := range t.Rows {
+			if slices.ContainsFunc(r.Ratios, func(x *judge.Ratio) bool { return x != nil && x.Reading == judge.Noisy }) {
+				return []string{fmt.Sprintf("? noisy: the ends of the interval differ by more than a factor of %d.", judge.NoisyFrom)}
+			}
+		}
+	}
+	return nil
 }
 
 func roundsText(ts []judge.Table) string {
