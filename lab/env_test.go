@@ -73,7 +73,7 @@ func TestLookAround(t *testing.T) {
 	if len(s.Topology) != s.CPUs || len(s.Servers) != 2 {
 		t.Errorf("%d CPUs, but %+v", s.CPUs, s)
 	}
-	if got, want := len(s.Warnings), len(s.Environment.Warnings())+len(machine.NoiseWarnings(s.Noise)); got != want {
+	if got, want := len(s.Warnings), len(s.Environment.Warnings())+len(machine.NoiseWarnings(s.Noise, false)); got != want {
 		t.Errorf("%d warnings of %d", got, want)
 	}
 	if s.Noise.Window < 10*time.Millisecond {
