@@ -194,7 +194,7 @@ func (t Table) entry(g *Group, s, base *Series) Entry {
 		var ratio *Ratio
 		var ms []Mode
 		if a := s.Cells[c.Workers]; a != nil {
-			ms = modes(a.Figures(g.Metric(c.Workers)))
+			ms = a.modes(g.Metric(c.Workers))
 			ratio = g.ratios(c.Workers, base, c.Level)[s]
 		}
 		r.Ratios, r.Modes = append(r.Ratios, ratio), append(r.Modes, ms)

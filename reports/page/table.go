@@ -210,7 +210,7 @@ func modeNote(t judge.Table) string {
 			if len(ms) == 2 && strings.HasSuffix(t.Columns[i].Unit, "/s") {
 				rate := func(m judge.Mode) string { return numfmt.Plain(numfmt.SI(m.Rate)) + "/s" }
 				texts = append(texts, fmt.Sprintf("%s with %s %s in %s and %s in %d", r.Lock, numfmt.Plural(t.Columns[i].Workers, "worker"),
-					rate(ms[0]), numfmt.Plural(ms[0].Rounds, "round"), rate(ms[1]), ms[1].Rounds))
+					rate(ms[0]), numfmt.Plural(ms[0].Rounds, "round"), rate(ms[1]), ms[1].Rounds)+keptText(ms))
 			}
 		}
 	}
@@ -222,6 +222,15 @@ func modeNote(t judge.Table) string {
 		texts, more = texts[:mostModes], fmt.Sprintf("; and %d more", n)
 	}
 	return "Two rates each: " + strings.Join(texts, "; ") + more + "."
+}
+
+// keptText returns the reason for two modes if the share of kept acquisitions differs, else "".
+func keptText(ms []judge.Mode) string {
+	const differ = 0.1
+	if math.Abs(ms[1].Kept-ms[0].Kept) < differ {
+		return ""
+	}
+	return fmt.Sprintf(" (an owner takes the lock again in %s and %s of acquisitions)", numfmt.Percent(100*ms[0].Kept), numfmt.Percent(100*ms[1].Kept))
 }
 
 // tableSentences returns at most three sentences about the significant differences of t in
