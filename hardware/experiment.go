@@ -57,7 +57,7 @@ func Run(ctx context.Context, e *Experiment, o Options) (*result.Finding, error)
 	}
 	if !e.Simulation {
 		seen := noise.Stop()
-		f.Warnings = append(f.Warnings, machine.NoiseWarnings(seen)...)
+		f.Warnings = append(f.Warnings, machine.NoiseWarnings(seen, false)...)
 		f.Warnings = append(f.Warnings, machine.ChangeWarnings(seen, were)...)
 	}
 	f.Name, f.Question, f.Method, f.Source = e.Name, e.Question, e.Method, e.Source

@@ -70,7 +70,7 @@ func observeMachine(d time.Duration) surrounding {
 	w := machine.Watch()
 	time.Sleep(d) // much longer than the kernel's ticks of 10 ms
 	s.Noise = w.Stop()
-	s.Warnings = append(env.Warnings(), machine.NoiseWarnings(s.Noise)...)
+	s.Warnings = append(env.Warnings(), machine.NoiseWarnings(s.Noise, false)...)
 	for _, kind := range []string{harness.KindRedis, harness.KindZooKeeper} {
 		v := server{Kind: kind}
 		if err := backend.Available(kind); err != nil {

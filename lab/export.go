@@ -67,6 +67,7 @@ func schemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:       "schema [report]",
 		Short:     "Print the JSON Schema of a line of results.jsonl, or of report --format json",
+		Example:   "  locklab schema report > report.schema.json",
 		ValidArgs: []string{"report"},
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 || len(args) == 1 && args[0] != "report" {

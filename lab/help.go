@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
@@ -18,6 +19,7 @@ import (
 	"locklab/harness/result"
 	"locklab/harness/simulate"
 	"locklab/internal/machine"
+	"locklab/reports/draw"
 	"locklab/reports/page"
 )
 
@@ -74,7 +76,8 @@ func setHelp(root *cobra.Command) {
 }
 
 func printHelp(out io.Writer, cmd *cobra.Command) {
-	fmt.Fprintf(out, "%s\n\nUsage: %s\n", cut(strings.ReplaceAll(cmd.Short+".", "?.", "?"), helpWidth), cmd.UseLine())
+	printColumns(out, "", strings.ReplaceAll(cmd.Short+".", "?.", "?"))
+	fmt.Fprintf(out, "\nUsage: %s\n", cmd.UseLine())
 	printCommands(out, cmd)
 	hidden := printFlags(out, cmd)
 	if about := "How it works"; hidden > 0 || cmd.Long != "" && cmd.HasParent() {
@@ -96,7 +99,7 @@ func printCommands(out io.Writer, cmd *cobra.Command) {
 	fmt.Fprintln(out, "\nCommands:")
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() || c.Name() == "help" {
-			fmt.Fprintln(out, cut(fmt.Sprintf("  %-14s %s", c.Name(), c.Short), helpWidth))
+			printColumns(out, fmt.Sprintf("  %-14s ", c.Name()), c.Short)
 		}
 	}
 }
@@ -126,10 +129,16 @@ func printFlags(out io.Writer, cmd *cobra.Command) (hidden int) {
 				short = "-" + f.Shorthand + ","
 			}
 			kind, text := pflag.UnquoteUsage(f)
-			fmt.Fprintln(out, cut(fmt.Sprintf("  %s --%-19s %s", short, f.Name+" "+kind, gist(text)), helpWidth))
+			printColumns(out, fmt.Sprintf("  %s --%-19s ", short, f.Name+" "+kind), gist(text))
 		}
 	}
 	return hidden
+}
+
+// printColumns writes name and text side by side. The text continues in its column.
+func printColumns(out io.Writer, name, text string) {
+	lines := draw.Wrap(text, func(line string) bool { return len(name)+utf8.RuneCountInString(line) <= helpWidth })
+	fmt.Fprintln(out, name+strings.Join(lines, "\n"+strings.Repeat(" ", len(name))))
 }
 
 // The limits of --help, for a terminal.
@@ -163,10 +172,10 @@ func versionCommand() *cobra.Command {
 
 func manCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:    "man DIR",
-		Short:  "Write a manual page for each command",
-		Hidden: true,
-		Args:   needs(1, 1, "man needs the directory to write"),
+		Use:     "man DIR",
+		Short:   "Write a manual page for each command",
+		Example: "  locklab man build/man",
+		Args:    needs(1, 1, "man needs the directory to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return err
@@ -181,7 +190,7 @@ func manCommand() *cobra.Command {
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	shells, _, _ := root.Find([]string{"completion"})
-	shells.RunE = root.RunE
+	shells.RunE, shells.Example = root.RunE, "  source <(locklab completion bash)"
 	for _, cmd := range append(shells.Commands(), shells) {
 		cmd.Args = noArgs
 	}

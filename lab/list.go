@@ -17,9 +17,10 @@ import (
 func (p *Program) listCommand() *cobra.Command {
 	var verbose, asJSON bool
 	cmd := &cobra.Command{
-		Use:   "list [LOCK|FAMILY|STATUS ...]",
-		Short: "List the locks, their sources and their claims",
-		Args:  cobra.ArbitraryArgs,
+		Use:     "list [LOCK|FAMILY|STATUS ...]",
+		Short:   "List the locks, their sources and their claims",
+		Example: "  locklab list redis --verbose",
+		Args:    cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			locks, err := p.choose(or(words, "all"))
 			if err != nil {

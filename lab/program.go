@@ -55,7 +55,7 @@ func (p *Program) spinLocks() []*harness.Variant {
 	})
 }
 
-var exampleLocks = regexp.MustCompile(`(?:--locks|--to|locklab trace) (\S+)`)
+var exampleLocks = regexp.MustCompile(`(?:--locks|--to|locklab trace) ([a-z]\S*)`)
 
 // examples returns the examples of a command under the name of this program. It omits
 // examples with locks that the program lacks.

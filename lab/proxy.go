@@ -26,7 +26,7 @@ func (p *Program) proxyCommand() *cobra.Command {
 		Use:     "proxy --listen HOST:PORT --to HOST:PORT --delay D",
 		Short:   "Delay the traffic between clients and a server",
 		Long:    proxyHelp,
-		Example: "  locklab proxy --listen 127.0.0.1:7379 --to 127.0.0.1:6379 --delay 2ms    a Redis server 2 ms away",
+		Example: "  locklab proxy --listen 127.0.0.1:7379 --to 127.0.0.1:6379 --delay 2ms    a Redis 2 ms away",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			for _, f := range []struct{ name, addr string }{{"listen", listen}, {"to", to}} {
 				if _, port, err := net.SplitHostPort(f.addr); err != nil || port == "" {

@@ -4,7 +4,6 @@ import (
 	"math"
 
 	"locklab/harness/result"
-	"locklab/internal/stat"
 )
 
 // A Case is the part of an [Entry] in a table of runs: a lock with a number of workers.
@@ -65,7 +64,7 @@ func tablesOf(ss []HistorySeries, margin, level float64, begin func(site int) (T
 
 // entry returns s as a row of a table, with its level if it is of a history.
 func (s *HistorySeries) entry(margin float64, history bool) Entry {
-	row := Entry{Lock: s.Lock.Name, Modes: make([][]Mode, len(s.Points)), Case: &Case{Workers: s.Workload.Workers, Verdict: s.Verdict, Notable: s.Note() != ""}}
+	row := Entry{Lock: s.Lock.Name, Status: s.Lock.Status, Modes: make([][]Mode, len(s.Points)), Case: &Case{Workers: s.Workload.Workers, Verdict: s.Verdict, Notable: s.Note() != ""}}
 	if history {
 		levels := s.Levels()
 		row.Case.Notable = s.Notable()
@@ -81,17 +80,9 @@ func (s *HistorySeries) entry(margin float64, history bool) Entry {
 			}
 		}
 		row.Case.Runs = append(row.Case.Runs, run)
-		row.Ratios = append(row.Ratios, changed(s.Metric, p.Before, margin))
+		row.Ratios = append(row.Ratios, compared(s.Metric, p.Before, margin))
 	}
 	return row
-}
-
-func changed(m *result.Metric, r stat.Ratio, margin float64) *Ratio {
-	out := compared(m, r, margin)
-	if out != nil {
-		out.P = &r.P
-	}
-	return out
 }
 
 func finite(v float64) float64 { return min(v, math.MaxFloat64) }

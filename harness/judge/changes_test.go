@@ -27,7 +27,7 @@ func TestHistoryTables(t *testing.T) {
 			t.Errorf("run %d: %+v, %+v", i+1, run, row.Ratios[i])
 		}
 	}
-	if c := row.Case.Runs[6].Change; c.Verdict != Regressed || c.Ratio.Reading != Slower || *c.Ratio.P > 0.05 {
+	if c := row.Case.Runs[6].Change; c.Verdict != Regressed || c.Ratio.Reading != Slower || c.Ratio.P > 0.05 {
 		t.Errorf("%+v, %+v", c, c.Ratio)
 	}
 }
@@ -46,7 +46,7 @@ func TestDirection(t *testing.T) {
 		t.Fatalf("%+v, want a table for each metric", ts)
 	}
 	for i, want := range []struct{ lo, hi float64 }{{0.7, 0.9}, {1.1, 1.4}} {
-		if r := ts[i].Rows[0].Ratios[1]; r.Reading != Slower || r.Lo < want.lo || r.Hi > want.hi || *r.P != c.Rows[i].Points[1].Before.P {
+		if r := ts[i].Rows[0].Ratios[1]; r.Reading != Slower || r.Lo < want.lo || r.Hi > want.hi || r.P != c.Rows[i].Points[1].Before.P {
 			t.Errorf("%s: %+v", ts[i].Columns[0].Metric, r)
 		}
 	}

@@ -26,7 +26,7 @@ func (s Situation) decideClasses(d Decision, pool []candidate, base candidate) (
 		}
 		d.choose(s, use, class)
 		c := s.classOf(use)
-		d.Class = &c
+		d.Class, d.Prices = &c, s.weaknesses(use)
 		stronger = append(stronger, use)
 		out = append(out, d)
 	}

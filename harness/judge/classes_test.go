@@ -85,6 +85,26 @@ func TestSimplestOfEquals(t *testing.T) {
 	}
 }
 
+// TestWeaknesses: a distributed lock has its traits and an unfair figure as prices.
+func TestWeaknesses(t *testing.T) {
+	for want, c := range map[string]struct {
+		kind   string
+		faults []*result.FaultResult
+		skew   float64
+		polls  bool
+	}{"": {"zookeeper", nil, 0, false}, "one server": {"redis", nil, 0, false}, "unfair polls": {"redis", synthetic.Faults(), 2, true}} {
+		run := synthetic.Run(5, 12, 2, []int{8}, synthetic.Model{Lock: synthetic.Served("redis-lock", harness.Redis, c.kind), Rate: synthetic.Constant(5e5), Handed: 1, Skew: c.skew},
+			synthetic.Model{Lock: synthetic.Served("slow", harness.Redis, c.kind), Rate: synthetic.Constant(100), Handed: 1})
+		for _, r := range run.Results {
+			r.Trips = &result.Trips{Behind: &result.TripsBehind{Polls: c.polls}}
+		}
+		run.Faults = c.faults
+		if d := decideOn(t, run, "distributed, contended"); d.Use != "redis-lock" || joinKinds(d.Prices) != want {
+			t.Errorf("use %s for %q, want %q", d.Use, joinKinds(d.Prices), want)
+		}
+	}
+}
+
 func TestRequire(t *testing.T) {
 	for _, c := range []struct {
 		faults  []*result.FaultResult

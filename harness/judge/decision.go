@@ -56,7 +56,7 @@ type Decision struct {
 	Needed int      `json:"needed"` // rounds for an interval
 
 	Rate   *Estimate `json:"rate"`   // of Use, per second
-	Prices []Price   `json:"prices"` // of Use, or of Fastest by default, compared with Default
+	Prices []Price   `json:"prices"` // of Use, or of Fastest by default, compared with Default if there is one
 
 	// Class is the result of Use, a distributed lock, in the failure scenarios.
 	Class *result.Class `json:"-"`

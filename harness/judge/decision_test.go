@@ -81,6 +81,8 @@ func TestDecisions(t *testing.T) {
 		{"only one lock", []synthetic.Model{blocking("a", 1e6)}, OneLock, "", "a", "", ""},
 		{"only the default", []synthetic.Model{mutex}, OneLock, "", DefaultBaseline, "", ""},
 		{"without the default", []synthetic.Model{blocking("a", 1e6), blocking("b", 2e6)}, NoDefault, "", "b", "", ""},
+		{"faster ones that do not compete", []synthetic.Model{mutex, blocking("a", 9e6, withStatus(harness.Control)), blocking("b", 9e6, withStatus(harness.Historical)),
+			blocking("c", 9e6, withStatus(harness.Broken)), blocking("d", 9e6, withStatus("new")), blocking("e", 2e6)}, BySpeed, "e", "e", "", ""},
 		{"only a control", []synthetic.Model{synthetic.With(synthetic.Fast("a", 1e6), withStatus(harness.Control))}, NoLock, "", "", "", ""},
 		{"nothing acquired", []synthetic.Model{blocking("a", 0)}, NoLock, "", "", "", ""},
 	} {

@@ -268,7 +268,7 @@ func (s *HistorySeries) change(steps []stat.Step, margin float64) {
 		if max(worse, 1/worse) <= 1+margin {
 			continue
 		}
-		c := Change{At: step.At, Old: stat.Median(level), New: stat.Median(next), Ratio: changed(s.Metric, ratio, margin), Verdict: Better}
+		c := Change{At: step.At, Old: stat.Median(level), New: stat.Median(next), Ratio: compared(s.Metric, ratio, margin), Verdict: Better}
 		if worse > 1 {
 			c.Verdict = Regressed
 		}

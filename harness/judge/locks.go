@@ -50,9 +50,7 @@ func tablesBy(m *result.Metric, run *result.Run, baseline string) (out []Table) 
 		default:
 			g.metric = result.Goodput
 		}
-		if t, ok := g.table(baseline); ok {
-			out = append(out, t)
-		}
+		out = append(out, g.table(baseline))
 	}
 	return out
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"locklab/harness/result"
 	"locklab/internal/stat"
 )
 
@@ -11,6 +12,7 @@ import (
 type Mode struct {
 	Rate   float64 `json:"rate"`   // the median of its rounds, in the unit of its column
 	Rounds int     `json:"rounds"` // in it
+	Kept   float64 `json:"kept"`   // share of their acquisitions by the last owner, 0 to 1
 }
 
 // Two modes differ by half at least, have three rounds and a fifth of them each, and the gap between
@@ -19,6 +21,28 @@ const (
 	modeGap   = 1.5
 	modeShare = 5 // one round in so many
 )
+
+// modes returns the two groups of the rounds of c by the rate m; nil if they do not fall into two.
+func (c *Cell) modes(m *result.Metric) []Mode {
+	ms := modes(c.Figures(m))
+	if ms == nil {
+		return nil
+	}
+	var handovers, ops [2]float64
+	for _, r := range c.Results() {
+		if rate, ok := m.Of(r); ok && rate > 0 {
+			i := 0
+			if rate/ms[0].Rate > ms[1].Rate/rate { // nearer to the faster group
+				i = 1
+			}
+			handovers[i], ops[i] = handovers[i]+float64(r.Handovers), ops[i]+float64(r.Ops)
+		}
+	}
+	for i := range ms {
+		ms[i].Kept = max(0, 1-handovers[i]/max(1, ops[i]))
+	}
+	return ms
+}
 
 // modes returns the two groups of rates, the slower first; nil if they do not fall into two.
 // Rates of one mode with a heavy tail have no second group as narrow as the gap.
@@ -36,7 +60,7 @@ func modes(rates []float64) []Mode {
 		return nil
 	}
 	slow, fast := rates[:at], rates[at:]
-	a, b := Mode{stat.Median(slow), len(slow)}, Mode{stat.Median(fast), len(fast)}
+	a, b := Mode{Rate: stat.Median(slow), Rounds: len(slow)}, Mode{Rate: stat.Median(fast), Rounds: len(fast)}
 	if b.Rate/a.Rate < modeGap || widest <= slow[len(slow)-1]/slow[0] || widest <= fast[len(fast)-1]/fast[0] {
 		return nil
 	}

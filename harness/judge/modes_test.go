@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"locklab/internal/synthetic"
 )
 
 func TestModes(t *testing.T) {
@@ -12,7 +14,7 @@ func TestModes(t *testing.T) {
 		rates []float64
 		want  []Mode
 	}{
-		"two":              {[]float64{3.5, 0.96, 3.6, 0.98, 3.4, 1.0, 3.5, 3.55}, []Mode{{0.98, 3}, {3.5, 5}}},
+		"two":              {[]float64{3.5, 0.96, 3.6, 0.98, 3.4, 1.0, 3.5, 3.55}, []Mode{{0.98, 3, 0}, {3.5, 5, 0}}},
 		"one":              {[]float64{1, 1.1, 0.9, 1.05, 1, 0.95}, nil},
 		"a single outlier": {[]float64{1, 1.1, 0.9, 1.05, 1, 5}, nil},
 		"near each other":  {[]float64{1, 1.01, 1, 1.2, 1.21, 1.2}, nil},
@@ -46,5 +48,17 @@ func TestModes(t *testing.T) {
 		if found > tries/50 || two < tries*8/10 {
 			t.Errorf("noise of %v: %d of %d have two modes; of two real modes %d are found", sd, found, tries, two)
 		}
+	}
+}
+
+// TestKept: each mode has the share of acquisitions that its rounds kept.
+func TestKept(t *testing.T) {
+	run := synthetic.Run(1, 10, 2, []int{2}, synthetic.Fast("a", 1e6))
+	for i, r := range run.Results {
+		r.Ops = []uint64{1e6, 4e6}[i%2]
+		r.Handovers = []uint64{9e5, 1e6}[i%2]
+	}
+	if ms := tableOf(t, run).Rows[0].Modes[0]; len(ms) != 2 || math.Abs(ms[0].Kept-0.1) > 1e-9 || math.Abs(ms[1].Kept-0.75) > 1e-9 {
+		t.Errorf("%+v, want 10 %% and 75 %%", ms)
 	}
 }

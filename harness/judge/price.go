@@ -8,11 +8,12 @@ import (
 	"locklab/internal/stat"
 )
 
-// A Price is a property that is worse in a lock than in the default.
+// A Price is a property that is worse in a lock than in the default, or a weakness of a distributed
+// lock.
 type Price struct {
 	Kind PriceKind `json:"kind"`
 
-	// Own and Default are the figures of both locks; nil if not measured.
+	// Own and Default are the figures of both locks; nil for a trait, or without a default.
 	Own     *Figure `json:"own"`
 	Default *Figure `json:"default"`
 }
@@ -24,8 +25,9 @@ const (
 	Unfair  PriceKind = "unfair"       // Jain's fairness index, percent
 	Waits   PriceKind = "longest wait" // longest time without an acquisition of some worker, ns
 	Costs   PriceKind = "CPU"          // processor time of an acquisition, ns
-	Polling PriceKind = "polls"        // waiters poll while their holder may have lost its processor
+	Polling PriceKind = "polls"        // waiters poll: while their holder may have lost its processor, or a server
 	Handles PriceKind = "handles"      // each worker needs a handle
+	Server  PriceKind = "one server"   // it alone grants the lock, and its loss was not tested
 )
 
 // The least differences that count as a price.
@@ -56,6 +58,21 @@ func (s Situation) prices(l, base candidate) (out []Price) {
 	}
 	if l.Lock.Traits.Handles {
 		out = append(out, Price{Kind: Handles})
+	}
+	return out
+}
+
+// weaknesses returns the prices of l, a distributed lock, which has no default. It is unfair if the
+// whole interval of Jain's index is low.
+func (s Situation) weaknesses(l candidate) (out []Price) {
+	if jain := figure(l.cell.Summary(result.Jain)); s.Workers > 1 && jain != nil && jain.Hi > 0 && jain.Hi < fairBelow {
+		out = append(out, Price{Kind: Unfair, Own: jain})
+	}
+	if slices.ContainsFunc(l.cell.Results(), func(r *result.Result) bool { return r.Trips != nil && r.Trips.Behind != nil && r.Trips.Behind.Polls }) {
+		out = append(out, Price{Kind: Polling})
+	}
+	if t := l.Lock.Traits; t.Needs == harness.KindRedis && t.Servers <= 1 && s.classOf(l).Strength == result.Unknown {
+		out = append(out, Price{Kind: Server})
 	}
 	return out
 }

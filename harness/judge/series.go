@@ -90,8 +90,10 @@ func (s *HistorySeries) setVerdict(h *History) {
 		s.Verdict = Steady
 	case n < 2:
 		s.Verdict = OneRun
+	case slices.ContainsFunc(s.Points, func(p HistoryPoint) bool { return p.Verdict != "" && p.Verdict != NotWorse && p.Verdict != Better }):
+		s.Verdict = FewRuns
 	default:
-		s.Verdict = s.shortVerdict()
+		s.Verdict = NotWorse
 	}
 	if s.Verdict == Regressed {
 		return
@@ -102,17 +104,6 @@ func (s *HistorySeries) setVerdict(h *History) {
 	case newest.Off == OffWorse:
 		s.Verdict = OffRun
 	}
-}
-
-func (s *HistorySeries) shortVerdict() GateVerdict {
-	for _, p := range s.Points {
-		switch p.Verdict {
-		case "", NotWorse, Better:
-		default:
-			return FewRuns
-		}
-	}
-	return NotWorse
 }
 
 // A Level is the runs of a series between two changes.

@@ -154,17 +154,6 @@ func (s Situation) Disturbs(w machine.Warning) bool {
 	return true
 }
 
-// Compare returns the rate of a over b's in common rounds, or nil if one does not compete.
-func (s Situation) Compare(a, b string) *Ratio {
-	pool := s.candidates()
-	i := slices.IndexFunc(pool, func(x candidate) bool { return x.Lock.Name == a })
-	k := slices.IndexFunc(pool, func(x candidate) bool { return x.Lock.Name == b })
-	if i < 0 || k < 0 {
-		return nil
-	}
-	return s.compare(pool[i], pool[k])
-}
-
 // situations returns none for an open loop: its rate is the offered one until overload.
 func situations(g *Group) (out []Situation) {
 	if g.Open() {

@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"locklab/harness"
 	"locklab/harness/result"
@@ -45,9 +46,10 @@ type Column struct {
 
 // An Entry is a row of a table: the figures of one lock.
 type Entry struct {
-	Lock   string   `json:"lock"`
-	Ratios []*Ratio `json:"ratios"` // by column; nil if it was not measured there
-	Modes  [][]Mode `json:"modes"`  // by column; nil if the rates of its rounds are one group
+	Lock   string         `json:"lock"`
+	Status harness.Status `json:"status"`
+	Ratios []*Ratio       `json:"ratios"` // by column; nil if it was not measured there
+	Modes  [][]Mode       `json:"modes"`  // by column; nil if the rates of its rounds are one group
 
 	// Figures in column Detail; nil if not available.
 	Moment   *Figure `json:"moment"`   // ns, p99 of the wait of a worker at a random moment
@@ -84,8 +86,7 @@ type Ratio struct {
 	N       int     `json:"n"`                // rounds
 	Blocks  int     `json:"blocks,omitempty"` // of the lock, if the locks took turns
 	Reading Outcome `json:"reading"`
-
-	P *float64 `json:"p,omitempty"` // of two runs, corrected for all comparisons
+	P       float64 `json:"p"` // of two runs corrected for all comparisons, of two locks not
 }
 
 // An Outcome is the result of a comparison with the baseline.
@@ -96,8 +97,13 @@ const (
 	Slower       Outcome = "slower"       // significantly
 	Equivalent   Outcome = "equivalent"   // the whole interval is within the tolerance
 	Inconclusive Outcome = "inconclusive" // the interval contains 1
+	Noisy        Outcome = "noisy"        // likewise, and its ends differ by more than the factor NoisyFrom
 	TooFew       Outcome = "too few rounds"
 )
+
+// NoisyFrom is the width of an interval, as a ratio of its ends, above which noise hides even large
+// differences.
+const NoisyFrom = 2
 
 // A Power counts the large differences in tables that are significant.
 type Power struct {
@@ -132,12 +138,9 @@ func (o Outcome) Significant() bool { return o == Faster || o == Slower }
 // the default one.
 func Tables(run *result.Run, baseline string) []Table { return tablesBy(nil, run, baseline) }
 
-func (g *Group) table(baseline string) (Table, bool) {
+func (g *Group) table(baseline string) Table {
 	most := g.MostWorkers()
 	base := g.baseline(baseline, most)
-	if base == nil {
-		return Table{}, false
-	}
 	t := Table{Distributed: g.Remote, Workload: g.Axes, Baseline: base.Lock.Name, Detail: slices.Index(g.Workers, most)}
 	for _, w := range g.Workers {
 		m := g.Metric(w)
@@ -146,7 +149,7 @@ func (g *Group) table(baseline string) (Table, bool) {
 	t.Rows = result.Each(g.Series, func(s *Series) Entry { return t.entry(g, s, base) })
 	slices.SortStableFunc(t.Rows, func(a, b Entry) int { return cmp.Compare(b.ratio(t.Detail), a.ratio(t.Detail)) })
 	t.Rows = append(t.Rows, g.violators()...)
-	return t, true
+	return t
 }
 
 // Metric returns the metric that compares locks at a number of workers.
@@ -154,7 +157,8 @@ func (g *Group) Metric(workers int) *result.Metric {
 	return Situation{group: g, Workers: workers}.Metric()
 }
 
-// baseline returns the named lock, else sync.Mutex or the fastest peer, else the first.
+// baseline returns the named lock, else sync.Mutex or the fastest peer, else the first lock in the
+// flag --locks of the run, else the first by family and name.
 func (g *Group) baseline(name string, workers int) (found *Series) {
 	best := 0.0
 	named := func(name string) *Series {
@@ -166,26 +170,31 @@ func (g *Group) baseline(name string, workers int) (found *Series) {
 	if found = cmp.Or(named(name), named(DefaultBaseline)); found != nil {
 		return found
 	}
-	for _, s := range g.Series {
+	at := g.At(workers)
+	for _, s := range at {
 		if rate := s.Cells[workers].Summary(g.Metric(workers)); s.Lock.Family == harness.Peer && correct(s.Lock) && rate.Median > best {
 			found, best = s, rate.Median
 		}
 	}
-	for _, r := range g.Run.Results {
-		if found == nil && r.Workload.Workers == workers {
-			found = named(r.Lock.Name)
+	if found != nil {
+		return found
+	}
+	words := strings.FieldsFunc(g.Run.Manifest.Flags["locks"], func(r rune) bool { return r == ',' || r == '|' })
+	for _, word := range words {
+		if i := slices.IndexFunc(at, func(s *Series) bool { return s.Lock.Name == word }); i >= 0 {
+			return at[i]
 		}
 	}
-	return found
+	return at[0]
 }
 
 func (t Table) entry(g *Group, s, base *Series) Entry {
-	r := Entry{Lock: s.Lock.Name}
+	r := Entry{Lock: s.Lock.Name, Status: s.Lock.Status}
 	for _, c := range t.Columns {
 		var ratio *Ratio
 		var ms []Mode
 		if a := s.Cells[c.Workers]; a != nil {
-			ms = modes(a.Figures(g.Metric(c.Workers)))
+			ms = a.modes(g.Metric(c.Workers))
 			ratio = g.ratios(c.Workers, base, c.Level)[s]
 		}
 		r.Ratios, r.Modes = append(r.Ratios, ratio), append(r.Modes, ms)
@@ -239,7 +248,7 @@ func compared(m *result.Metric, r stat.Ratio, tolerance float64) *Ratio {
 	if r.N == 0 {
 		return nil
 	}
-	out := &Ratio{Median: finite(r.Median), N: r.N, Reading: TooFew}
+	out := &Ratio{Median: finite(r.Median), N: r.N, Reading: TooFew, P: r.P}
 	if !r.Enough() {
 		return out
 	}
@@ -251,6 +260,8 @@ func compared(m *result.Metric, r stat.Ratio, tolerance float64) *Ratio {
 		out.Reading = Slower
 	case r.Lo > 1, r.Hi < 1:
 		out.Reading = Faster
+	case r.Hi > NoisyFrom*r.Lo:
+		out.Reading = Noisy
 	default:
 		out.Reading = Inconclusive
 	}
@@ -270,7 +281,7 @@ func (g *Group) violators() (out []Entry) {
 			return r.Lock.Name == x.Lock.Name && g.Remote == (r.Lock.Traits.Needs != "") && g.Axes == Axes(r.Workload)
 		})
 		if here && x.Violated > 0 {
-			out = append(out, Entry{Lock: x.Lock.Name, Ratios: make([]*Ratio, len(g.Workers)), Modes: make([][]Mode, len(g.Workers)),
+			out = append(out, Entry{Lock: x.Lock.Name, Status: x.Lock.Status, Ratios: make([]*Ratio, len(g.Workers)), Modes: make([][]Mode, len(g.Workers)),
 				Violated: x.Violated, Results: x.Results, Rule: x.Violation.Rule})
 		}
 	}

@@ -108,12 +108,13 @@ func TestBaseline(t *testing.T) {
 		{"the default", []synthetic.Model{synthetic.Fast("a", 2e6), mutex}, "", DefaultBaseline, result.Throughput},
 		{"named", []synthetic.Model{synthetic.Fast("a", 2e6), mutex}, "a", "a", result.Throughput},
 		{"named, of another group", []synthetic.Model{synthetic.Fast("a", 2e6), mutex}, "own", DefaultBaseline, result.Throughput},
-		{"the first", []synthetic.Model{synthetic.Fast("b", 2e6), synthetic.Fast("a", 3e6)}, "", "b", result.Throughput},
+		{"the first that is named", []synthetic.Model{synthetic.Fast("a", 3e6), synthetic.Fast("d", 2e6), synthetic.Fast("c", 3e6)}, "", "d", result.Throughput},
+		{"the first by name", []synthetic.Model{synthetic.Fast("b", 2e6), synthetic.Fast("a", 3e6)}, "", "a", result.Throughput},
 		{"the fastest that others wrote", []synthetic.Model{own, peer("p", 300), peer("q", 600)}, "", "q", result.Handovers},
 		{"no other", []synthetic.Model{own}, "", "own", result.Handovers},
 	} {
 		run := synthetic.Run(5, 8, 2, []int{8}, c.models...)
-		run.Baseline = c.asked
+		run.Baseline, run.Manifest.Flags = c.asked, map[string]string{"locks": "x,y|d,c"}
 		table := tableOf(t, run)
 		if got := table.Columns[table.Detail].Metric; table.Baseline != c.want || got != c.metric.Name {
 			t.Errorf("%s: %s by %s, want %s by %s", c.name, table.Baseline, got, c.want, c.metric.Name)
@@ -135,11 +136,17 @@ func TestLongest(t *testing.T) {
 	}
 }
 
-func TestTableOfFewRounds(t *testing.T) {
-	run := synthetic.Run(5, 3, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.Fast("b", 2e6))
-	for _, r := range tableOf(t, run).Rows {
-		if r.Lock == "b" && (r.Ratios[0].Reading != TooFew || r.Ratios[0].Lo != 0 || r.Ratios[0].Median == 0) {
-			t.Errorf("three rounds: %+v", r.Ratios[0])
+// TestUndecided: a ratio has too few rounds, a wide interval or a narrow one around 1.
+func TestUndecided(t *testing.T) {
+	for want, c := range map[Outcome]struct {
+		rounds int
+		noise  float64
+	}{TooFew: {3, 0}, Inconclusive: {8, 0.1}, Noisy: {8, 1}} {
+		run := synthetic.Run(5, c.rounds, 2, []int{8}, synthetic.Fast("a", 1e6), synthetic.With(synthetic.Fast("b", 1e6), func(m *synthetic.Model) { m.Noise = c.noise }))
+		for _, r := range tableOf(t, run).Rows {
+			if x := r.Ratios[0]; r.Lock == "b" && (x.Reading != want || (x.Lo == 0) != (want == TooFew) || x.Median == 0 || x.P < 0.05) {
+				t.Errorf("%d rounds with noise of %v: %+v, want %s", c.rounds, c.noise, x, want)
+			}
 		}
 	}
 }

@@ -66,18 +66,6 @@ func TestViolationsAreNeverRecommended(t *testing.T) {
 	}
 }
 
-func TestStatusesAreNeverRecommended(t *testing.T) {
-	for _, s := range []harness.Status{harness.Control, harness.Historical, harness.Broken, "new"} {
-		odd := synthetic.With(synthetic.Fast("a", 9e6), withStatus(s))
-		run := synthetic.Run(3, 10, 2, []int{1, 2, 8}, odd, synthetic.Fast("b", 2e6), synthetic.Fast(DefaultBaseline, 1e6))
-		for _, d := range append(Decisions(run), Decisions(synthetic.Run(3, 10, 2, []int{1, 2, 8}, odd))...) {
-			if d.Use == "a" || d.Fastest == "a" || slices.Contains(d.Ties, "a") {
-				t.Errorf("%s: %s: %+v", s, d.Situation.Name(), d)
-			}
-		}
-	}
-}
-
 // TestMainSituationsOfServers: only the servers that differ most join the default ones.
 func TestMainSituationsOfServers(t *testing.T) {
 	served := func(seed uint64, set func(w *harness.Workload)) []*result.Result {

@@ -316,7 +316,7 @@ func (r *Rig) watched(ctx context.Context, drive func() (*result.Result, error))
 func (r *Rig) disturb(res *result.Result, seen machine.Noise) {
 	seen.Busy = min(r.job.Workload.Workers, seen.CPUs, runtime.GOMAXPROCS(0))
 	res.Noise = &seen
-	res.Warnings = slices.Concat(res.Warnings, machine.ChangeWarnings(seen, r.in.Start), machine.NoiseWarnings(seen))
+	res.Warnings = slices.Concat(res.Warnings, machine.ChangeWarnings(seen, r.in.Start), machine.NoiseWarnings(seen, res.Lock.Traits.Needs != ""))
 }
 
 // minOverlap is the least share of the window with all workers for a valid result.

@@ -22,6 +22,11 @@ const (
 	Strong                   // both of the above
 )
 
+var strengthNames = [...]string{"not tested", "weak", "guarded", "fenced", "failover", "strong"}
+
+// MarshalText returns the name of s. The error is always nil.
+func (s Strength) MarshalText() ([]byte, error) { return []byte(strengthNames[s]), nil }
+
 // A Class is the guarantees of a lock, by observation.
 type Class struct {
 	Strength   Strength

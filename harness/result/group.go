@@ -155,7 +155,7 @@ func (g *group) noise() *machine.Noise {
 		out.Throttled, out.Hot, out.Migrations = max(out.Throttled, n.Throttled), max(out.Hot, n.Hot), max(out.Migrations, n.Migrations)
 	}
 	if out != nil {
-		for _, w := range machine.NoiseWarnings(*out) {
+		for _, w := range machine.NoiseWarnings(*out, true) {
 			if w.Kind == othersKind && !slices.ContainsFunc(g.warnings, func(x warned) bool { return x.Kind == w.Kind }) {
 				g.warnings = append(g.warnings, warned{"", w})
 			}

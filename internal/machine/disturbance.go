@@ -20,6 +20,7 @@ type disturbance struct {
 	figure     func(v float64, digits int) string // formats the value
 	text       string                             // the warning, around the figure
 	remedy     string
+	distant    string // remedy for a window of a distributed lock, if it differs
 }
 
 // moveCost is the cost of a thread's move to another processor, without its data in caches.
@@ -50,9 +51,10 @@ var disturbances = []disturbance{
 	},
 	{
 		kind: "others", name: "used by other processes", most: 0.10, figure: share,
-		value:  func(n Noise) float64 { return n.Others },
-		text:   "other processes, including the servers of a remote lock, used %s of the processor time",
-		remedy: "stop other programs; measure distributed locks with the servers on another machine",
+		value:   func(n Noise) float64 { return n.Others },
+		text:    "other processes used %s of the processor time",
+		remedy:  "stop other programs",
+		distant: "measure with the servers on another machine, since they are such processes",
 	},
 	{
 		kind: "pressure", name: "a thread waited for a CPU (pressure stall)", most: 0.10, figure: share,
@@ -104,12 +106,17 @@ func (d disturbance) bad(v float64) float64 {
 	return v
 }
 
-// NoiseWarnings returns a warning with a remedy for each unreliable figure of n, or nil.
-func NoiseWarnings(n Noise) []Warning {
+// NoiseWarnings returns a warning with a remedy for each unreliable figure of n, or nil. If
+// distributed is true, n is of a window of a distributed lock.
+func NoiseWarnings(n Noise, distributed bool) []Warning {
 	var ws []Warning
 	for _, d := range disturbances {
 		if v := d.value(n); d.over(v) {
-			ws = append(ws, Warning{Text: fmt.Sprintf(d.text, d.figure(v, 0)), Remedy: d.remedy, Kind: d.kind})
+			remedy := d.remedy
+			if distributed {
+				remedy = cmp.Or(d.distant, remedy)
+			}
+			ws = append(ws, Warning{Text: fmt.Sprintf(d.text, d.figure(v, 0)), Remedy: remedy, Kind: d.kind})
 		}
 	}
 	return ws

@@ -1,8 +1,10 @@
 package machine
 
 import (
+	"fmt"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -55,7 +57,11 @@ func TestNoiseWarnings(t *testing.T) {
 			tc.change(&a, &b)
 			n := noise(a, b)
 			n.CPUs = 2
-			checkWarnings(t, NoiseWarnings(n), tc.want)
+			ws := NoiseWarnings(n, false)
+			checkWarnings(t, ws, tc.want)
+			if local, remote := fmt.Sprint(ws), fmt.Sprint(NoiseWarnings(n, true)); strings.Contains(local, "servers") || strings.Contains(remote, "servers") != strings.Contains(local, "{other") {
+				t.Errorf("%s, of a distributed lock %s", local, remote)
+			}
 		})
 	}
 }
@@ -79,7 +85,7 @@ func TestMoves(t *testing.T) {
 		{9000, Noise{Window: 10 * time.Second, CPUs: 2, Busy: 1}, false},
 	} {
 		c.n.Migrations, c.n.Speed = c.moved, 1
-		if bad := len(NoiseWarnings(c.n)) > 0; bad != c.bad {
+		if bad := len(NoiseWarnings(c.n, false)) > 0; bad != c.bad {
 			t.Errorf("%+v: a warning is %v, want %v", c.n, bad, c.bad)
 		}
 	}
@@ -148,7 +154,7 @@ func TestObserveWithoutFiles(t *testing.T) {
 	}
 	o.speed = 1
 	n := noise(o, o)
-	if ws := NoiseWarnings(n); ws != nil {
+	if ws := NoiseWarnings(n, false); ws != nil {
 		t.Errorf("missing files made %+v", ws)
 	}
 	for _, c := range NoiseChecks([]Noise{n}) {

@@ -57,17 +57,19 @@ func unbeaten(d judge.Decision) string {
 	return fmt.Sprintf("none of %d other locks is significantly faster by more than the tolerance", d.Locks-1)
 }
 
-func faster(d judge.Decision) string {
+func faster(d judge.Decision) (text string) {
+	but := ", but "
 	switch {
-	case d.Gain == nil:
-		if d.Class == nil || d.Class.Strength == result.Unknown {
-			return "the fastest of " + numfmt.Plural(d.Locks, "lock")
-		}
-		return "the fastest of the locks that tolerate the most"
-	case d.Class != nil:
-		return fmt.Sprintf("%s as fast as %s", GainText(d.Gain), d.Over)
+	case d.Gain != nil:
+		text = fmt.Sprintf("%s as fast as %s", GainText(d.Gain), d.Over)
+	case d.Class == nil || d.Class.Strength == result.Unknown:
+		text = "the fastest of " + numfmt.Plural(d.Locks, "lock")
+	default:
+		text = "the fastest of the locks that tolerate the most"
 	}
-	text, but := fmt.Sprintf("%s as fast as %s, the default", GainText(d.Gain), d.Over), ", but "
+	if d.Default != "" {
+		text += ", the default"
+	}
 	if d.Use != d.Fastest {
 		text, but = fmt.Sprintf("cheaper than %s, which is ", d.Fastest)+text, "; its own price: "
 	}
@@ -106,11 +108,12 @@ func PriceTexts(d judge.Decision, figures bool) (out []string) {
 		text   string
 		format func(float64) string
 	}{
-		judge.Unfair:  {"unfair (Jain %s, not %s)", numfmt.Percent},
-		judge.Waits:   {"a longest wait of %s, not %s", numfmt.Nanos},
-		judge.Costs:   {"%s of CPU an acquisition, not %s", numfmt.Nanos},
+		judge.Unfair:  {"unfair (Jain %s%s)", numfmt.Percent},
+		judge.Waits:   {"a longest wait of %s%s", numfmt.Nanos},
+		judge.Costs:   {"%s of CPU an acquisition%s", numfmt.Nanos},
 		judge.Polling: {"its waiters poll", nil},
 		judge.Handles: {"each worker needs a handle", nil},
+		judge.Server:  {"one server grants it", nil},
 	}
 	for _, p := range d.Prices {
 		f := formats[p.Kind]
@@ -118,7 +121,11 @@ func PriceTexts(d judge.Decision, figures bool) (out []string) {
 		case f.format == nil:
 			out = append(out, f.text)
 		case figures:
-			out = append(out, fmt.Sprintf(f.text, f.format(p.Own.Value), f.format(p.Default.Value)))
+			than := ""
+			if p.Default != nil {
+				than = ", not " + f.format(p.Default.Value)
+			}
+			out = append(out, fmt.Sprintf(f.text, f.format(p.Own.Value), than))
 		case p.Kind != judge.Costs && !slices.Contains(out, "unfair"):
 			out = append(out, "unfair")
 		}

@@ -70,6 +70,7 @@ func comparisonRemarks(c *judge.Comparison) (out []string) {
 		out = append(out, fmt.Sprintf("* significant, = equivalent. Ratio: median %s; intervals of %s each, so that all hold together; p corrected by Holm for %s; n = %s. "+
 			"Regressed: the whole interval is worse by more than %s. Not worse: it excludes that. Not significant: neither.",
 			how, share(c.Level), numfmt.Plural(c.Tests, "comparison"), roundsText(c.Tables()), share(c.Margin)))
+		out = append(out, noisyNote(c.Tables())...)
 	}
 	if has(judge.NotSignificant) {
 		out = append(out, "Not significant: more rounds, longer windows, fewer cases or a quieter machine narrow the interval.")
@@ -105,7 +106,7 @@ func seriesFindings(h *judge.History, s *judge.HistorySeries) (out []string) {
 	for _, c := range s.Changes {
 		v := site.Runs[c.At]
 		text := fmt.Sprintf("%s: %s from %s on (%s, %s): %s, before %s; %s, p = %.2g", title, c.Verdict, v.Name, v.Commit(), v.Date(),
-			figure(c.New), figure(c.Old), chart.GainText(c.Ratio), *c.Ratio.P)
+			figure(c.New), figure(c.Old), chart.GainText(c.Ratio), c.Ratio.P)
 		if v.SameCode {
 			text += "; both runs are of the same build, so the code is not the reason"
 		}
@@ -158,6 +159,7 @@ func historyRemarks(h *judge.History) (out []string) {
 			h.Alpha, share(h.Margin), few),
 		fmt.Sprintf("A ratio is to the last earlier run with a figure (Mann-Whitney test over the rounds; Holm's correction for %s; intervals of %s each; n = %s). * significant, = equivalent. Runs of different days differ by more than the code, so it is no change yet.",
 			numfmt.Plural(h.Tests, "comparison"), share(h.Level), roundsText(h.Tables())))
+	out = append(out, noisyNote(h.Tables())...)
 	for _, v := range []struct {
 		verdict judge.GateVerdict
 		remedy  string
@@ -285,11 +287,7 @@ func csvRatio(r *judge.Ratio, level float64) []string {
 	if r == nil {
 		return make([]string, 7)
 	}
-	p := ""
-	if r.P != nil {
-		p = exact(*r.P)
-	}
-	return []string{exact(r.Median), exact(r.Lo), exact(r.Hi), strconv.Itoa(r.N), exact(level), p, string(r.Reading)}
+	return []string{exact(r.Median), exact(r.Lo), exact(r.Hi), strconv.Itoa(r.N), exact(level), exact(r.P), string(r.Reading)}
 }
 
 func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

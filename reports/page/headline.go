@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"locklab/harness"
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
@@ -73,18 +74,20 @@ func sentenceOn(ds []judge.Decision, remote bool) (out []fragment) {
 
 func remark(ds []judge.Decision) string {
 	d := ds[len(ds)-1]
-	if d.Class != nil {
-		return " (" + chart.ClassText(*d.Class) + ")"
-	}
 	if d.Rule != judge.BySpeed {
 		return ""
 	}
-	text := " (among the fastest"
-	if ps := chart.PriceTexts(d, false); len(ps) > 0 {
-		text += "; " + strings.Join(ps, ", ")
+	text := "among the fastest"
+	if d.Class != nil {
+		text = chart.ClassText(*d.Class)
 	}
-	return text + ")"
+	if ps := prices(d); ps != "" {
+		text += "; " + ps
+	}
+	return " (" + text + ")"
 }
+
+func prices(d judge.Decision) string { return strings.Join(chart.PriceTexts(d, false), ", ") }
 
 // weaker names the lock that gives up the least for more speed, under the most contention. It also
 // names the situations in question if the lock is not faster in all.
@@ -96,7 +99,11 @@ func weaker(ds []judge.Decision, all int) []fragment {
 			if len(faster) < all {
 				text += " " + whenAll(faster)
 			}
-			return []fragment{{Text: text + ", if " + d.Class.Where + ", the faster "}, {d.Use, true}}
+			out := []fragment{{Text: text + ", if " + d.Class.Where + ", the faster "}, {d.Use, true}}
+			if ps := prices(d); ps != "" {
+				out = append(out, fragment{Text: " (" + ps + ")"})
+			}
+			return out
 		}
 	}
 	return nil
@@ -208,8 +215,9 @@ func ruleText(m result.Manifest) string {
 
 // An excluded lock cannot be recommended, for Reason.
 type excluded struct {
-	Lock   string `json:"lock"`
-	Reason string `json:"reason"`
+	Lock   string         `json:"lock"`
+	Status harness.Status `json:"status"`
+	Reason string         `json:"reason"`
 }
 
 func exclusions(run *result.Run) (out []excluded) {
@@ -225,7 +233,7 @@ func exclusions(run *result.Run) (out []excluded) {
 		case x.Lock.Traits.Permits > 1:
 			reason = fmt.Sprintf("it admits %d holders at once: %s", x.Lock.Traits.Permits, x.Lock.Doc)
 		}
-		out = append(out, excluded{x.Lock.Name, reason})
+		out = append(out, excluded{x.Lock.Name, x.Lock.Status, reason})
 	}
 	return out
 }

@@ -44,9 +44,9 @@ func TestHeadline(t *testing.T) {
 		{"without the default", 10, []synthetic.Model{blockingModel("b", 2e6), blockingModel("c", 1e6)},
 			"Inside one process there is no recommendation: sync-mutex was not measured; of 2 locks b is the fastest."},
 		{"a broken lock", 10, []synthetic.Model{mutex, synthetic.With(blockingModel("b", 9e6), breakPromise), blockingModel("c", 5e5)}, "Inside one process use sync-mutex."},
-		{"between processes", 10, []synthetic.Model{remoteModel("q", 900), remoteModel("p", 500)}, "Between processes use q (not tested for failures)."},
+		{"between processes", 10, []synthetic.Model{remoteModel("q", 900), remoteModel("p", 500)}, "Between processes use q (not tested for failures; one server grants it)."},
 		{"both", 10, []synthetic.Model{mutex, blockingModel("b", 5e5), remoteModel("q", 900), remoteModel("p", 500)},
-			"Inside one process use sync-mutex. Between processes use q (not tested for failures)."},
+			"Inside one process use sync-mutex. Between processes use q (not tested for failures; one server grants it)."},
 	} {
 		if got := headlineOf(synthetic.Run(5, c.rounds, 2, []int{1, 2, 8}, c.models...)); got != c.want {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)

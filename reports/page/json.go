@@ -35,10 +35,16 @@ type jsonReport struct {
 // jsonAnswer is a decision with its reason in words.
 type jsonAnswer struct {
 	judge.Decision
-	Why       string `json:"why"`
-	Tolerates string `json:"tolerates"` // of a distributed lock
+	Class     *jsonClass `json:"class"` // of a distributed lock
+	Why       string     `json:"why"`
+	Tolerates string     `json:"tolerates"` // the class in words
 
 	Missed []string `json:"missed"` // aims in failure scenarios
+}
+
+type jsonClass struct {
+	Strength result.Strength    `json:"strength"`
+	Held     []result.Guarantee `json:"held"`
 }
 
 // jsonGuarantee is the state of a guarantee of a distributed lock.
@@ -60,7 +66,6 @@ type jsonGuarantee struct {
 
 // WriteJSON writes the report of run as JSON, without charts; [JSONSchema] describes it.
 func WriteJSON(w io.Writer, run *result.Run) error {
-	run = chart.Sanitize(run)
 	ds := judge.Decisions(run)
 	q := assess(run, ds)
 	out := jsonReport{Schema: 1, Headline: numfmt.Plain(plainText(q.headline(ds))), Quality: q.Quality, Answers: []jsonAnswer{},
@@ -70,7 +75,12 @@ func WriteJSON(w io.Writer, run *result.Run) error {
 	for _, d := range ds {
 		a := jsonAnswer{Decision: d, Why: numfmt.Plain(chart.Why(d)), Missed: []string{}}
 		if d.Class != nil {
-			a.Tolerates = chart.ClassText(*d.Class)
+			a.Class, a.Tolerates = &jsonClass{d.Class.Strength, []result.Guarantee{}}, chart.ClassText(*d.Class)
+			for _, g := range result.Guarantees {
+				if d.Class.Lacks(g) == "" {
+					a.Class.Held = append(a.Class.Held, g)
+				}
+			}
 			for _, m := range d.Class.Missed {
 				a.Missed = append(a.Missed, numfmt.Plain(aimText(m)))
 			}

@@ -215,7 +215,9 @@ func (c *warningSummary) addResult(r *result.Result, w machine.Warning, decided 
 	t.counted = r
 	t.count++
 	if slices.ContainsFunc(decided, func(s judge.Situation) bool { return s.Disturbs(w) }) {
-		t.behind++
+		if t.behind++; t.behind == 1 { // its remedy helps the decisions
+			t.Text, t.Remedy = numfmt.Sentence(w.Text), numfmt.Sentence(w.Remedy)
+		}
 	}
 }
 

@@ -115,19 +115,14 @@ func ratioCell(t judge.Table, r judge.Entry, column int) string {
 	return ratioText(ratio)
 }
 
+var marks = map[judge.Outcome]string{judge.Faster: "*", judge.Slower: "*", judge.Equivalent: "=", judge.Noisy: "?", judge.Inconclusive: " "}
+
 func ratioText(ratio *judge.Ratio) string {
 	if ratio.Reading == judge.TooFew {
 		return fmt.Sprintf(chart.Decimals(ratio.Median, 0, math.Inf(1))+"x n=%d", ratio.Median, ratio.N)
 	}
-	mark := " "
-	switch {
-	case ratio.Reading.Significant():
-		mark = "*"
-	case ratio.Reading == judge.Equivalent:
-		mark = "="
-	}
 	f := chart.Decimals(ratio.Median, ratio.Lo, ratio.Hi)
-	return fmt.Sprintf(f+"x "+f+"–"+f+mark, ratio.Median, ratio.Lo, ratio.Hi)
+	return fmt.Sprintf(f+"x "+f+"–"+f+marks[ratio.Reading], ratio.Median, ratio.Lo, ratio.Hi)
 }
 
 func tableNotes(t judge.Table, missing []string) (notes []string) {
@@ -146,6 +141,7 @@ func tableNotes(t judge.Table, missing []string) (notes []string) {
 	if slices.ContainsFunc(t.Rows, func(r judge.Entry) bool { return r.Moment != nil && r.Moment.Rough }) {
 		notes = append(notes, "~ depends on few waits: the ten longest are more than 1 % of all waiting.")
 	}
+	notes = append(notes, noisyNote([]judge.Table{t})...)
 	if text := modeNote(t); text != "" {
 		notes = append(notes, text)
 	}
@@ -155,6 +151,18 @@ func tableNotes(t judge.Table, missing []string) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// noisyNote explains the mark of noisy ratios in ts, if there are any.
+func noisyNote(ts []judge.Table) []string {
+	for _, t := range ts {
+		for _, r := range t.Rows {
+			if slices.ContainsFunc(r.Ratios, func(x *judge.Ratio) bool { return x != nil && x.Reading == judge.Noisy }) {
+				return []string{fmt.Sprintf("? noisy: the ends of the interval differ by more than a factor of %d.", judge.NoisyFrom)}
+			}
+		}
+	}
+	return nil
 }
 
 func roundsText(ts []judge.Table) string {
@@ -199,7 +207,7 @@ func modeNote(t judge.Table) string {
 			if len(ms) == 2 && strings.HasSuffix(t.Columns[i].Unit, "/s") {
 				rate := func(m judge.Mode) string { return numfmt.Plain(numfmt.SI(m.Rate)) + "/s" }
 				texts = append(texts, fmt.Sprintf("%s with %s %s in %s and %s in %d", r.Lock, numfmt.Plural(t.Columns[i].Workers, "worker"),
-					rate(ms[0]), numfmt.Plural(ms[0].Rounds, "round"), rate(ms[1]), ms[1].Rounds))
+					rate(ms[0]), numfmt.Plural(ms[0].Rounds, "round"), rate(ms[1]), ms[1].Rounds)+keptText(ms))
 			}
 		}
 	}
@@ -211,6 +219,15 @@ func modeNote(t judge.Table) string {
 		texts, more = texts[:mostModes], fmt.Sprintf("; and %d more", n)
 	}
 	return "Two rates each: " + strings.Join(texts, "; ") + more + "."
+}
+
+// keptText returns the reason for two modes if the share of kept acquisitions differs, else "".
+func keptText(ms []judge.Mode) string {
+	const differ = 0.1
+	if math.Abs(ms[1].Kept-ms[0].Kept) < differ {
+		return ""
+	}
+	return fmt.Sprintf(" (an owner takes the lock again in %s and %s of acquisitions)", numfmt.Percent(100*ms[0].Kept), numfmt.Percent(100*ms[1].Kept))
 }
 
 // tableSentences returns at most three sentences about the significant differences of t in

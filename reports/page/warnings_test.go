@@ -92,7 +92,8 @@ func TestWarningsInOrder(t *testing.T) {
 	for _, r := range aside.Results {
 		warn(r, "apart", "not behind the verdict")
 	}
-	run.Results = append(run.Results, aside.Results...)
+	warn(aside.Results[0], "weak", "a first example, not behind the verdict")
+	run.Results = append(aside.Results, run.Results...)
 	run.Manifest.Warnings = []machine.Warning{{Kind: "guest", Text: "a guest"}}
 	q := assess(run, judge.Decisions(run))
 	kinds := result.Each(q.Warnings, func(w *warning) string { return w.Kind + ": " + w.Where })
