@@ -102,9 +102,14 @@ func (silent) Printf(context.Context, string, ...any) {}
 // process. signal.NotifyContext could lose an immediate second signal. Under nohup SIGHUP
 // stays ignored.
 func untilSignal(signals ...os.Signal) context.Context {
-	heeded := slices.DeleteFunc(signals, func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })
-	ctx, stop := signal.NotifyContext(context.Background(), heeded...)
-	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	first := make(chan os.Signal, 1)
+	signal.Notify(first, slices.DeleteFunc(signals, func(s os.Signal) bool { return s == syscall.SIGHUP && signal.Ignored(s) })...)
+	go func() {
+		<-first
+		signal.Stop(first)
+		cancel()
+	}()
 	return ctx
 }
 
