@@ -65,17 +65,7 @@ type Visit struct {
 func (v *Visit) Date() string { return v.Manifest.Started.UTC().Format("2006-01-02 15:04") }
 
 // Commit returns the short commit of v's build.
-func (v *Visit) Commit() string {
-	c, changed := strings.CutSuffix(v.Manifest.Commit, "+dirty")
-	if c == "" {
-		return "unknown"
-	}
-	c = fmt.Sprintf("%.9s", c)
-	if changed {
-		c += "+"
-	}
-	return c
-}
+func (v *Visit) Commit() string { return cmp.Or(v.Manifest.ShortCommit(), "unknown") }
 
 // A HistorySeries is one case by one metric, over the runs of a machine, or over the base and
 // the new run of a [Comparison].

@@ -81,8 +81,8 @@ func (doc *document) simulatedOnly(run *result.Run) {
 	models := chart.ModelledOf(run)
 	doc.Title = "What does a model expect of these locks?"
 	doc.Origin = "Nothing was measured in this run: all figures are simulated, of " + numfmt.List(chart.MachinesOf(models), 6)
-	if commit := run.Manifest.Commit; commit != "" {
-		doc.Origin += " · locklab " + shortCommit(commit)
+	if commit := run.Manifest.ShortCommit(); commit != "" {
+		doc.Origin += " · locklab " + commit
 	}
 	doc.Quality = quality{Partial: doc.Quality.Partial, Damage: doc.Quality.Damage, Damaged: doc.Quality.Damaged}
 	doc.Facts = []fact{{"simulated", numfmt.List(chart.MachinesOf(models), len(models))}, {"locklab", run.Manifest.Commit}}
