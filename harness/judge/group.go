@@ -82,13 +82,14 @@ func Groups(run *result.Run) []*Group {
 
 func lockName(r *result.Result) string { return r.Lock.Name }
 
+var last = map[bool]int{true: 1} // orders values with a property after others
+
 func arrange(gs []*Group) []*Group {
 	for _, g := range gs {
 		slices.SortFunc(g.Series, func(a, b *Series) int {
 			return cmp.Or(cmp.Compare(family(a), family(b)), cmp.Compare(a.Lock.Name, b.Lock.Name))
 		})
 	}
-	last := map[bool]int{true: 1}
 	slices.SortFunc(gs, func(a, b *Group) int {
 		return cmp.Or(last[a.Remote]-last[b.Remote], last[a.Open()]-last[b.Open()], cmp.Compare(b.Cases, a.Cases),
 			strings.Count(a.Axes, " ")-strings.Count(b.Axes, " "), // fewer axes off their default
@@ -110,10 +111,7 @@ func Axes(w harness.Workload) string {
 
 func processors(run *result.Run, w harness.Workload) int {
 	m := run.Manifest.Machine
-	n := m.GOMAXPROCS
-	if w.GOMAXPROCS > 0 {
-		n = w.GOMAXPROCS
-	}
+	n := cmp.Or(max(0, w.GOMAXPROCS), m.GOMAXPROCS)
 	if m.CPUs > 0 && (n == 0 || n > m.CPUs) {
 		n = m.CPUs
 	}

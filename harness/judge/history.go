@@ -65,17 +65,7 @@ type Visit struct {
 func (v *Visit) Date() string { return v.Manifest.Started.UTC().Format("2006-01-02 15:04") }
 
 // Commit returns the short commit of v's build.
-func (v *Visit) Commit() string {
-	c, changed := strings.CutSuffix(v.Manifest.Commit, "+dirty")
-	if c == "" {
-		return "unknown"
-	}
-	c = fmt.Sprintf("%.9s", c)
-	if changed {
-		c += "+"
-	}
-	return c
-}
+func (v *Visit) Commit() string { return cmp.Or(v.Manifest.ShortCommit(), "unknown") }
 
 // A HistorySeries is one case by one metric, over the runs of a machine, or over the base and
 // the new run of a [Comparison].
@@ -132,13 +122,8 @@ func (s *HistorySeries) Note() string { return s.Points[len(s.Points)-1].Gap }
 func (s *HistorySeries) Case() string { return caseName(s.Lock.Name, s.Workload) }
 
 // Figures returns the number of points of s with a figure.
-func (s *HistorySeries) Figures() (n int) {
-	for _, p := range s.Points {
-		if p.N > 0 {
-			n++
-		}
-	}
-	return n
+func (s *HistorySeries) Figures() int {
+	return len(slices.DeleteFunc(slices.Clone(s.Points), func(p HistoryPoint) bool { return p.N == 0 }))
 }
 
 // Outcome returns the worst of h's verdicts: Worse if the last change of a case is for
@@ -166,7 +151,7 @@ func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 	if err != nil {
 		return nil, err
 	}
-	sites := result.GroupBy(runs, func(r *result.Run) string { return siteKey(r, o.AnyHost) })
+	sites := result.GroupBy(runs, func(r *result.Run) string { return r.Manifest.Machine.Identity(o.AnyHost) })
 	names := siteNames(sites)
 	var tests []test
 	for i, site := range sites {
@@ -190,8 +175,6 @@ func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 	h.Warnings = append(h.Warnings, historyWarnings(h)...)
 	return h, nil
 }
-
-func siteKey(r *result.Run, anyHost bool) string { return r.Manifest.Machine.Identity(anyHost) }
 
 func siteNames(sites [][]*result.Run) (names []string) {
 	for _, runs := range sites {
@@ -221,12 +204,8 @@ func visits(runs []*result.Run) (out []Visit) {
 }
 
 func (h *History) steps(sites int) {
-	least, enough := stat.MinSteps(h.Alpha), 0
-	for _, s := range h.Sites {
-		if len(s.Runs) >= least {
-			enough++
-		}
-	}
+	few := func(s Site) bool { return len(s.Runs) < stat.MinSteps(h.Alpha) }
+	enough := len(slices.DeleteFunc(slices.Clone(h.Sites), few))
 	alpha := h.Alpha / float64(max(1, enough))
 	h.Few = stat.MinSteps(alpha)
 	for site := range sites {

@@ -116,7 +116,7 @@ func TestTwoMachines(t *testing.T) {
 			if v := got.Rows[0].Verdict; v != want || want == Elsewhere && got.Outcome() != Unsure {
 				t.Errorf("%s, %v times as fast: %s, outcome %s, want %s", c.name, slower, v, got.Outcome(), want)
 			}
-			if one := siteKey(a, c.anyHost) == siteKey(b, c.anyHost); one != (c.want == Regressed) {
+			if one := a.Manifest.Machine.Identity(c.anyHost) == b.Manifest.Machine.Identity(c.anyHost); one != (c.want == Regressed) {
 				t.Errorf("%s: one machine is %v in a history", c.name, one)
 			}
 		}

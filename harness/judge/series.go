@@ -34,8 +34,13 @@ func seriesOf(site, at int, runs []*result.Run, o HistoryOptions) (out []History
 				}
 				before = i
 			}
-			if !s.empty() {
-				s.broken()
+			if slices.ContainsFunc(s.Points, func(p HistoryPoint) bool { return p.N > 0 || p.Broke }) {
+				if s.Points[len(runs)-1].Broke {
+					s.Verdict = Regressed
+					if shows(s.Lock) {
+						s.Verdict = Expected
+					}
+				}
 				out = append(out, s)
 			}
 		}
@@ -60,20 +65,6 @@ func (s *HistorySeries) point(k *matched, i int, is *plan, xs []float64) History
 	p.Summary, p.value, p.Gap = s.Metric.Summary(k.runs[i]), stat.Median(xs), is.lacks(k.name())
 	p.Missing = p.Gap != ""
 	return p
-}
-
-func (s *HistorySeries) empty() bool {
-	return !slices.ContainsFunc(s.Points, func(p HistoryPoint) bool { return p.N > 0 || p.Broke })
-}
-
-func (s *HistorySeries) broken() {
-	switch {
-	case !s.Points[len(s.Points)-1].Broke:
-	case shows(s.Lock):
-		s.Verdict = Expected
-	default:
-		s.Verdict = Regressed
-	}
 }
 
 func (s *HistorySeries) setVerdict(h *History) {

@@ -230,14 +230,9 @@ func MainSituations(gs []*Group) (out []Situation) {
 		}
 		out = append(out, all...)
 	}
-	order := func(s Situation) int {
-		n := int(s.group.Kind())
-		if s.group.Remote {
-			n += 10
-		}
-		return n
-	}
-	slices.SortStableFunc(out, func(a, b Situation) int { return order(a) - order(b) })
+	slices.SortStableFunc(out, func(a, b Situation) int {
+		return cmp.Or(last[a.group.Remote]-last[b.group.Remote], int(a.group.Kind()-b.group.Kind()))
+	})
 	return out
 }
 

@@ -62,7 +62,7 @@ func ClassOf(rs []*FaultResult, lock string) Class {
 		c.Missed = append(c.Missed, JudgeFault(r).Missed()...)
 	}
 	if c.Tries == 0 {
-		c.Sentence, c.Where = "not tested", "untested failures do no harm"
+		c.Sentence, c.Where = "not tested for failures", "untested failures do no harm"
 		return c
 	}
 	w.lock = w.rs[0].Lock

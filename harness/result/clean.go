@@ -36,11 +36,8 @@ func printable(text string) bool {
 }
 
 func lines(text string) string {
-	all := strings.Split(text, "\n")
-	for i, l := range all {
-		all[i] = OneLine(strings.ReplaceAll(l, "\t", "    "))
-	}
-	return strings.Join(all, "\n")
+	all := strings.Split(strings.ReplaceAll(text, "\t", "    "), "\n")
+	return strings.Join(Each(all, OneLine), "\n")
 }
 
 // clean applies Line to every text in the value that v points to. Exceptions are

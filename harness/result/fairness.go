@@ -45,14 +45,7 @@ var BusyHalf = long("busy-half", "busyhalf-%", "share of the acquisitions taken 
 //
 // Source: the RSTDDEV of D. Dice, "Malthusian Locks", EuroSys 2017.
 var Spread = long("spread", "rstdev-%", "standard deviation of the workers' acquisitions over their mean", "Dice 2017", Lower,
-	func(desc []float64, sum float64) float64 {
-		mean := sum / float64(len(desc))
-		var squares float64
-		for _, x := range desc {
-			squares += (x - mean) * (x - mean)
-		}
-		return 100 * math.Sqrt(squares/float64(len(desc))) / mean
-	})
+	func(desc []float64, _ float64) float64 { return 100 * math.Sqrt(max(0, 1/stat.Jain(desc)-1)) })
 
 // MinMax is the least served worker's acquisitions over the best served one's, in percent.
 //

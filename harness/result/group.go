@@ -167,12 +167,8 @@ func (g *group) noise() *machine.Noise {
 // roundTrip returns the lower middle rank's, or 0 if the ranks are not about equally far away.
 func (g *group) roundTrip() float64 {
 	const alike = 1.5
-	var all []float64
-	for _, p := range g.parts {
-		if p.RoundTrip > 0 {
-			all = append(all, p.RoundTrip)
-		}
-	}
+	all := Each(g.parts, func(p *Result) float64 { return p.RoundTrip })
+	all = slices.DeleteFunc(all, func(trip float64) bool { return !(trip > 0) })
 	if len(all) == 0 {
 		return 0
 	}

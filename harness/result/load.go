@@ -159,7 +159,14 @@ func (r *Run) add(record Record) bool {
 		s := record.Simulation
 		r.Simulations = addTo(r.Simulations, s, s.Same, func(old **Simulation) { *old = s })
 	case record.Machine != nil:
-		r.addMachine(record.Machine)
+		m := record.Machine
+		same := func(old *ModelMachine) bool { return old.Name == m.Name }
+		r.Machines = addTo(r.Machines, m, same, func(old **ModelMachine) {
+			if (*old).Hypothetical != m.Hypothetical || !bytes.Equal((*old).File, m.File) {
+				r.Simulations = slices.DeleteFunc(r.Simulations, func(s *Simulation) bool { return s.Simulated == m.Name })
+			}
+			*old = m
+		})
 	default:
 		return false
 	}

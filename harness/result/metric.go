@@ -88,12 +88,10 @@ var Metrics = []*Metric{
 type reader func(r *Result) (value float64, ok bool)
 
 func metric(name, unit, doc, paper, better string, of reader) *Metric {
-	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better, Read: of.reading}
-}
-
-func (of reader) reading(r *Result) Reading {
-	v, ok := of(r)
-	return Reading{Value: v, Known: ok}
+	return &Metric{Name: name, Unit: unit, Doc: doc, Paper: paper, Better: better, Read: func(r *Result) Reading {
+		v, ok := of(r)
+		return Reading{Value: v, Known: ok}
+	}}
 }
 
 // derive returns a metric of the figures of m, bounds included.

@@ -123,18 +123,17 @@ func (g *group) together(all []heldSpan) []heldSpan {
 		return all
 	}
 	from, to := g.windows.both()
-	begin, end := 0, len(all)
+	begin := 0
 	for i, h := range all {
 		if h.Acquired < from {
 			begin = i + 1
 		}
 	}
-	for i := len(all) - 1; i >= begin; i-- {
-		if all[i].Acquired >= to {
-			end = i
-		}
+	all = all[begin:]
+	if end := slices.IndexFunc(all, func(h heldSpan) bool { return h.Acquired >= to }); end >= 0 {
+		all = all[:end]
 	}
-	return all[begin:max(begin, end)]
+	return all
 }
 
 func (g *group) follow(all []heldSpan) (t turnOrder) {
@@ -191,8 +190,9 @@ func (g *group) judgeHolds() {
 			byClock[g.clocks.name[i]] = append(byClock[g.clocks.name[i]], h.Hold)
 			all = append(all, h.Hold)
 			if e := g.clocks.error[i]; !g.clocks.one && e >= 0 {
-				narrow = append(narrow, shrunk(h.Hold, e))
 				began = append(began, blurred(h.Hold, e, lock.Permits))
+				h.Acquired, h.Releasing = h.Acquired+e, h.Releasing-e
+				narrow = append(narrow, h.Hold)
 			}
 		}
 	}
@@ -221,11 +221,6 @@ func (g *group) judgeHolds() {
 	if len(names) > 1 {
 		g.unseen()
 	}
-}
-
-func shrunk(h oracle.Hold, e int64) oracle.Hold {
-	h.Acquired, h.Releasing = h.Acquired+e, h.Releasing-e
-	return h
 }
 
 // blurred returns h with Acquired as the latest time at which it may have begun.

@@ -265,27 +265,25 @@ func (h Histogram) Count() int64 {
 // Quantile returns the smallest recorded value v such that at least a share q
 // of the observations, 0 <= q <= 1, is at most v; NaN if h is empty.
 func (h Histogram) Quantile(q float64) float64 {
-	// Without the factor the product of the two floats may round up: 0.07 of 100 is 7.
-	rank := max(1, int64(math.Ceil(q*float64(h.Count())*(1-1e-15))))
-	var seen int64
-	for _, b := range h {
-		if seen += b.N; seen >= rank {
-			return float64(b.Value)
-		}
-	}
-	return math.NaN()
+	return h.reach(q, func(b Bucket) float64 { return float64(b.N) })
 }
 
 // TimeQuantile returns the smallest recorded value v such that the observations up to v
 // add up to at least a share q of the total; NaN if h is empty. For waits, it is the wait
 // that a worker is in at a random moment of its waiting.
 func (h Histogram) TimeQuantile(q float64) float64 {
+	return h.reach(q, func(b Bucket) float64 { return float64(b.Value) * float64(b.N) })
+}
+
+// reach returns the value up to which the buckets have a share q of all weight.
+func (h Histogram) reach(q float64, weight func(Bucket) float64) float64 {
 	var sum, seen float64
 	for _, b := range h {
-		sum += float64(b.Value) * float64(b.N)
+		sum += weight(b)
 	}
 	for _, b := range h {
-		if seen += float64(b.Value) * float64(b.N); seen >= q*sum*(1-1e-15) {
+		// Without the factor the product of the two floats may round up: 0.07 of 100 is 7.
+		if seen += weight(b); seen >= q*sum*(1-1e-15) {
 			return float64(b.Value)
 		}
 	}

@@ -111,10 +111,7 @@ func (g *group) clock() (name string) {
 }
 
 func (g *group) overlap() float64 {
-	least := g.parts[0].Overlap
-	for _, p := range g.parts {
-		least = min(least, p.Overlap)
-	}
+	least := slices.Min(Each(g.parts, func(p *Result) float64 { return p.Overlap }))
 	from, to := g.windows.all()
 	first, last := g.windows.both()
 	if to <= from {

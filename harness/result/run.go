@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"locklab/harness"
@@ -96,6 +97,12 @@ type Overhead struct {
 
 	// Timing is the cost of timing to a timed acquisition, which is one in Result.SampleEvery.
 	Timing float64 `json:"timing"`
+}
+
+// ShortCommit returns m.Commit with the first twelve digits of its hash.
+func (m Manifest) ShortCommit() string {
+	hash, dirty, _ := strings.Cut(m.Commit, "+")
+	return strings.TrimSuffix(fmt.Sprintf("%.12s+%s", hash, dirty), "+")
 }
 
 // IsPart reports whether the results belong to one rank and are meaningless until merged

@@ -266,7 +266,7 @@ var (
 // handoverPeriod is the window divided by the handovers. A single worker hands over to itself.
 // A window without a handover is one period of at least that length: leaving it out would
 // leave the quick ones. With several holders at once there are no periods.
-var handoverPeriod = &Metric{Read: reader(func(r *Result) (float64, bool) {
+var handoverPeriod = metric("", "", "", "", "", func(r *Result) (float64, bool) {
 	n := r.Handovers
 	if len(r.Workers) == 1 {
 		n = r.Ops
@@ -275,7 +275,7 @@ var handoverPeriod = &Metric{Read: reader(func(r *Result) (float64, bool) {
 		return 0, false
 	}
 	return float64(r.Elapsed) / float64(max(1, n)), true
-}).reading}
+})
 
 func inRoundTrips(name, unit, doc string, m *Metric) *Metric {
 	return m.derive(name, unit, doc, "Singhal 1993", Lower, func(r *Result, ns float64) (float64, bool) {

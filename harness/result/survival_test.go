@@ -203,8 +203,8 @@ func TestClass(t *testing.T) {
 		sentence string
 		where    string
 	}{
-		{nil, result.Unknown, "not tested", "untested failures do no harm"},
-		{[]*result.FaultResult{pause(func(r *result.FaultResult) { r.Tries = 0 })}, result.Unknown, "not tested", "untested failures do no harm"},
+		{nil, result.Unknown, "not tested for failures", "untested failures do no harm"},
+		{[]*result.FaultResult{pause(func(r *result.FaultResult) { r.Tries = 0 })}, result.Unknown, "not tested for failures", "untested failures do no harm"},
 		{[]*result.FaultResult{failover(zk), pause(zk)}, result.Strong,
 			"tolerates the loss of a server without two holders, and tokens refuse a paused holder", ""},
 		{[]*result.FaultResult{failover(bare), pause(bare, addAnomaly(oracle.StaleWrite, 3))}, result.Survives,

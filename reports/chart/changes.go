@@ -59,10 +59,7 @@ func DrawChanges(h *judge.History, ss []*judge.HistorySeries, answer string) Pic
 
 // frameNames returns the lock of each series, and its difference from the others.
 func frameNames(h *judge.History, ss []*judge.HistorySeries) []string {
-	names := make([]string, len(ss))
-	for i, s := range ss {
-		names[i] = MarkedName(s.Lock.Name, s.Lock.Status)
-	}
+	names := result.Each(ss, func(s *judge.HistorySeries) string { return MarkedName(s.Lock.Name, s.Lock.Status) })
 	for _, part := range []func(s *judge.HistorySeries) string{
 		func(s *judge.HistorySeries) string { return h.Sites[s.Site].Name },
 		func(s *judge.HistorySeries) string { return strings.ReplaceAll(s.Workload.Name(), "/", " ") },

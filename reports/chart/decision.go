@@ -133,13 +133,6 @@ func PriceTexts(d judge.Decision, figures bool) (out []string) {
 	return out
 }
 
-func ClassText(c result.Class) string {
-	if c.Strength == result.Unknown {
-		return "not tested for failures"
-	}
-	return c.Sentence
-}
-
 // Decimals returns the format of a ratio with the decimals that its interval supports. There are
 // more, up to three, if the interval would be printed as if it reached 1.
 func Decimals(v, lo, hi float64) string {

@@ -124,14 +124,6 @@ func (f figure) like(fs []figure) string {
 
 func (g *Group) unit(n int) string { return numfmt.Plural(n, "worker") }
 
-// Largest returns the group of closed loops with the most cases of one kind, or nil.
-func Largest(gs []*Group, remote bool) *Group {
-	if g := Anchored(gs, remote); g != nil && !g.Open() {
-		return g
-	}
-	return nil
-}
-
 // Anchored returns the group whose section has the charts that are drawn once: the group of
 // closed loops with the most cases, else of open loops. It returns nil without one.
 func Anchored(gs []*Group, remote bool) *Group {
@@ -169,12 +161,7 @@ var Hues = map[harness.Family]draw.Token{
 	harness.Peer:      draw.Ink,
 }
 
-func hueOf(f harness.Family) draw.Token {
-	if hue, known := Hues[f]; known {
-		return hue
-	}
-	return draw.Ink
-}
+func hueOf(f harness.Family) draw.Token { return cmp.Or(Hues[f], draw.Ink) }
 
 // byFamily orders locks by family, then by name.
 func byFamily(a, b result.Lock) int {

@@ -188,13 +188,9 @@ func (s *Timeline) body(c vgdraw.Canvas) error {
 	return nil
 }
 
-func (s *Timeline) faultRows() (n int) {
-	for _, e := range s.events {
-		if e.Kind == oracle.Fault || e.Kind == oracle.Over {
-			n++
-		}
-	}
-	return min(n, mostFaults)
+func (s *Timeline) faultRows() int {
+	other := func(e oracle.Event) bool { return e.Kind != oracle.Fault && e.Kind != oracle.Over }
+	return min(len(slices.DeleteFunc(slices.Clone(s.events), other)), mostFaults)
 }
 
 func (s *Timeline) scale(c, field vgdraw.Canvas, x func(int64) vg.Length) {

@@ -41,16 +41,16 @@ func (g *Group) Loads() *loadSweep {
 	open := slices.DeleteFunc(slices.Clone(g.Both), func(o *Group) bool {
 		return !o.Open() || o.Remote != g.Remote || o.Load.Rate > harness.MaxRate
 	})
-	contexts, of := GroupBy(open, func(o *Group) string {
-		rest := o.Load
-		rest.Rate = 0
-		return judge.Axes(rest)
-	})
 	if len(open) == 0 {
 		return nil
 	}
-	most := slices.MaxFunc(contexts, func(a, b string) int { return cmp.Compare(len(of[a]), len(of[b])) })
-	s := &loadSweep{context: most, groups: of[most]}
+	context := func(o *Group) string {
+		rest := o.Load
+		rest.Rate = 0
+		return judge.Axes(rest)
+	}
+	most := slices.MaxFunc(result.GroupBy(open, context), func(a, b []*Group) int { return len(a) - len(b) })
+	s := &loadSweep{context: context(most[0]), groups: most}
 	slices.SortFunc(s.groups, func(a, b *Group) int { return cmp.Compare(a.Load.Rate, b.Load.Rate) })
 	s.Rates = result.Each(s.groups, func(o *Group) harness.Rate { return o.Load.Rate })
 	s.fill(g.closedLike(s.groups[0].Load))

@@ -35,24 +35,9 @@ func Sanitize(run *result.Run) *result.Run {
 	return &out
 }
 
-// GroupBy returns the different keys of xs, in the order of their first occurrence, and the
-// elements with each.
-func GroupBy[S any, K comparable](xs []S, key func(S) K) (keys []K, of map[K][]S) {
-	of = make(map[K][]S)
-	for _, x := range xs {
-		k := key(x)
-		if of[k] == nil {
-			keys = append(keys, k)
-		}
-		of[k] = append(of[k], x)
-	}
-	return keys, of
-}
-
 // Distinct returns the different values of xs, in the order of their first occurrence.
 func Distinct[S any, K comparable](xs []S, value func(S) K) []K {
-	keys, _ := GroupBy(xs, value)
-	return keys
+	return result.Each(result.GroupBy(xs, value), func(same []S) K { return value(same[0]) })
 }
 
 // edited returns copies of vs, changed by edit.

@@ -32,23 +32,21 @@ type ModelledLock struct {
 // ModelledOf returns the predictions of run, by machine and workload in the order of the file.
 // For each machine, the workload with the most simulations is first.
 func ModelledOf(run *result.Run) (out []*Modelled) {
-	machines, on := GroupBy(run.Simulations, func(s *result.Simulation) string { return s.Simulated })
-	for _, machine := range machines {
-		file := slices.ContainsFunc(run.Machines, func(m *result.ModelMachine) bool { return m.Name == machine })
-		workloads, of := GroupBy(on[machine], WorkloadOf)
-		slices.SortStableFunc(workloads, func(a, b string) int { return cmp.Compare(len(of[b]), len(of[a])) })
-		for _, w := range workloads {
-			m := &Modelled{Like: of[w][0], File: file, workers: Distinct(of[w], func(s *result.Simulation) int { return s.Workers })}
+	for _, on := range result.GroupBy(run.Simulations, func(s *result.Simulation) string { return s.Simulated }) {
+		file := slices.ContainsFunc(run.Machines, func(m *result.ModelMachine) bool { return m.Name == on[0].Simulated })
+		workloads := result.GroupBy(on, WorkloadOf)
+		slices.SortStableFunc(workloads, func(a, b []*result.Simulation) int { return len(b) - len(a) })
+		for _, of := range workloads {
+			m := &Modelled{Like: of[0], File: file, workers: Distinct(of, func(s *result.Simulation) int { return s.Workers })}
 			slices.Sort(m.workers)
-			names, by := GroupBy(of[w], func(s *result.Simulation) string { return s.Lock.Name })
-			slices.Sort(names)
-			for _, name := range names {
-				l := &ModelledLock{by[name][0], make(map[int]*result.Simulation)}
-				for _, s := range by[name] {
+			for _, by := range result.GroupBy(of, func(s *result.Simulation) string { return s.Lock.Name }) {
+				l := &ModelledLock{by[0], make(map[int]*result.Simulation)}
+				for _, s := range by {
 					l.at[s.Workers] = s
 				}
 				m.Locks = append(m.Locks, l)
 			}
+			slices.SortFunc(m.Locks, func(a, b *ModelledLock) int { return strings.Compare(a.Lock.Name, b.Lock.Name) })
 			out = append(out, m)
 		}
 	}
@@ -97,16 +95,17 @@ func (m *Modelled) Shape() string {
 
 // Accuracy describes the model's error, once for all locks with the same text.
 func (m *Modelled) Accuracy() string {
-	texts, of := GroupBy(m.Locks, func(l *ModelledLock) string {
+	text := func(l *ModelledLock) string {
 		return numfmt.Sentence(cmp.Or(l.Accuracy, "no published measurement was compared with this model"))
-	})
-	if len(texts) == 1 {
-		return "Accuracy: " + texts[0]
+	}
+	groups := result.GroupBy(m.Locks, text)
+	if len(groups) == 1 {
+		return "Accuracy: " + text(m.Locks[0])
 	}
 	out := "Accuracy."
-	for _, text := range texts {
-		names := Distinct(of[text], func(l *ModelledLock) string { return l.Lock.Name })
-		out += " For " + numfmt.List(names, 5) + ": " + text
+	for _, of := range groups {
+		names := result.Each(of, func(l *ModelledLock) string { return l.Lock.Name })
+		out += " For " + numfmt.List(names, 5) + ": " + text(of[0])
 	}
 	return out
 }

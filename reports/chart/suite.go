@@ -82,12 +82,10 @@ func (c *Chart) Subject(gs []*Group) *Group {
 			return g
 		}
 	}
-	if c.Open && slices.ContainsFunc(gs, func(g *Group) bool { return g.Open() && g.Remote == c.Remote }) {
+	if slices.ContainsFunc(gs, func(g *Group) bool { return g.Open() == c.Open && g.Remote == c.Remote }) {
 		return Anchored(gs, c.Remote)
-	} else if c.Open {
-		return nil
 	}
-	return Largest(gs, c.Remote)
+	return nil
 }
 
 // MarkedName returns the name of a lock, with its status if the lock is unsound or a control.

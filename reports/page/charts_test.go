@@ -88,7 +88,7 @@ func TestSuite(t *testing.T) {
 			t.Fatalf("chart %q is incomplete, or its name is taken", c.Name)
 		}
 		seen[c.Name] = true
-		pic := c.Drawn(chart.Largest(gs, c.Remote))
+		pic := c.Drawn(chart.Anchored(gs, c.Remote))
 		if pic.Height == 0 || len(pic.Numbers.Rows) == 0 || len(pic.Numbers.Head) == 0 {
 			t.Errorf("chart %s lacks a picture or a table: %s", c.Name, pic.Answer)
 		}
@@ -164,7 +164,7 @@ func TestSaturations(t *testing.T) {
 			r.Wait = result.Histogram{{Value: 1000, N: 90}} // too few for p99
 		}
 	}
-	g := chart.Largest(chart.Groups(run), false)
+	g := chart.Anchored(chart.Groups(run), false)
 	s := g.Loads()
 	want := map[string]harness.Rate{"fair": 500e3, "greedy": 1e6, "old": 100e3}
 	for _, l := range s.Locks {
@@ -194,7 +194,7 @@ func TestSaturations(t *testing.T) {
 	if got := s.Answer(); !strings.HasPrefix(got, "fair has the highest saturation point, the same as greedy: ") {
 		t.Errorf("the answer is %q", got)
 	}
-	if got := chart.LoadLocal.Draw(chart.Largest(chart.Groups(gallery(1, openLoops)), false)).Answer; !strings.HasPrefix(got, "The saturation points do not differ significantly: greedy has it at ") {
+	if got := chart.LoadLocal.Draw(chart.Anchored(chart.Groups(gallery(1, openLoops)), false)).Answer; !strings.HasPrefix(got, "The saturation points do not differ significantly: greedy has it at ") {
 		t.Errorf("after one round the answer is %q", got)
 	}
 }

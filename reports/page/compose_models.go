@@ -53,14 +53,15 @@ func methodText(f *result.Finding) string {
 }
 
 func composeSimulated(run *result.Run) (out []section) {
-	models, of := chart.GroupBy(chart.SimulatedCharts(chart.ModelledOf(run)), func(c chart.Named) *chart.Modelled { return c.Model })
-	for i, m := range models {
+	models := result.GroupBy(chart.SimulatedCharts(chart.ModelledOf(run)), func(c chart.Named) *chart.Modelled { return c.Model })
+	for i, charts := range models {
+		m := charts[0].Model
 		s := section{ID: fmt.Sprint("simulated-", i+1), Title: "What a model expects on " + m.Name() + " (simulated)", Intro: about(m)}
-		if i > 0 && m.Like.Simulated == models[i-1].Like.Simulated {
+		if i > 0 && m.Like.Simulated == models[i-1][0].Model.Like.Simulated {
 			s.Title += ", " + chart.WorkloadOf(m.Like)
 			s.Folded = true
 		}
-		s.Figures = result.Each(of[m], func(c chart.Named) figure { return newFigure(c, c.Name) })
+		s.Figures = result.Each(charts, func(c chart.Named) figure { return newFigure(c, c.Name) })
 		out = append(out, s)
 	}
 	return out
@@ -80,8 +81,8 @@ func (doc *document) simulatedOnly(run *result.Run) {
 	models := chart.ModelledOf(run)
 	doc.Title = "What does a model expect of these locks?"
 	doc.Origin = "Nothing was measured in this run: all figures are simulated, of " + numfmt.List(chart.MachinesOf(models), 6)
-	if commit := run.Manifest.Commit; commit != "" {
-		doc.Origin += " · locklab " + shortCommit(commit)
+	if commit := run.Manifest.ShortCommit(); commit != "" {
+		doc.Origin += " · locklab " + commit
 	}
 	doc.Quality = quality{Partial: doc.Quality.Partial, Damage: doc.Quality.Damage, Damaged: doc.Quality.Damaged}
 	doc.Facts = []fact{{"simulated", numfmt.List(chart.MachinesOf(models), len(models))}, {"locklab", run.Manifest.Commit}}

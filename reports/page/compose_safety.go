@@ -110,7 +110,7 @@ func safetyLocks(run *result.Run) (out []safetyLock) {
 	}
 	for name, rows := range at {
 		class := result.ClassOf(run.Faults, name)
-		l := safetyLock{Name: name, Class: numfmt.Sentence(chart.ClassText(class)), Tries: class.Tries, strength: class.Strength, rows: rows}
+		l := safetyLock{Name: name, Class: numfmt.Sentence(class.Sentence), Tries: class.Tries, strength: class.Strength, rows: rows}
 		for _, g := range result.Guarantees {
 			st := class.Guarantees[g]
 			l.Guarantees = append(l.Guarantees, sign{guaranteeMark(st), st.Counts()})
@@ -286,10 +286,9 @@ func WriteFaults(out io.Writer, rows []result.Survival, width int) error {
 		Striking []string
 	}
 	var all []scenario
-	names, of := chart.GroupBy(rows, func(r result.Survival) string { return r.Fault.Scenario })
-	for _, name := range names {
-		s := scenario{figure: scenarioFigure(of[name])}
-		for i, r := range of[name] {
+	for _, of := range result.GroupBy(rows, func(r result.Survival) string { return r.Fault.Scenario }) {
+		s := scenario{figure: scenarioFigure(of)}
+		for i, r := range of {
 			s.Rows[i] = s.Rows[i][:len(s.Rows[i])-1] // the observations are below
 			if striking(r) {
 				s.Striking = append(append(s.Striking, r.Fault.Lock.Name+": "+seen(r)[0]), seen(r)[1:]...)

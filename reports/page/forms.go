@@ -180,5 +180,5 @@ func Posters(run *result.Run) (out []draw.Poster) {
 }
 
 func simulatedFoot(m *chart.Modelled, run *result.Run) string {
-	return strings.TrimSuffix("simulated: "+m.Name()+", "+m.Shape()+" · locklab "+shortCommit(run.Manifest.Commit), " · locklab ")
+	return strings.TrimSuffix("simulated: "+m.Name()+", "+m.Shape()+" · locklab "+run.Manifest.ShortCommit(), " · locklab ")
 }

@@ -46,21 +46,22 @@ func sentenceOn(ds []judge.Decision, remote bool) (out []fragment) {
 		place = "Between processes"
 	}
 	first := slices.DeleteFunc(slices.Clone(ds), func(d judge.Decision) bool { return d.Over != "" && remote })
-	names, of := uses(first)
-	if len(names) == 0 {
+	used := slices.DeleteFunc(slices.Clone(first), func(d judge.Decision) bool { return d.Use == "" })
+	if len(used) == 0 {
 		add(place + " there is " + chart.Why(ds[len(ds)-1]) + ". ")
 		return out
 	}
 	add(place + " use ")
-	for i, name := range names {
+	locks := result.GroupBy(used, func(d judge.Decision) string { return d.Use })
+	for i, of := range locks {
 		if i > 0 {
 			add("; ")
 		}
-		out = append(out, fragment{name, true})
-		if len(names) > 1 {
-			add(" " + whenAll(of[name]))
+		out = append(out, fragment{of[0].Use, true})
+		if len(locks) > 1 {
+			add(" " + whenAll(of))
 		}
-		add(remark(of[name]))
+		add(remark(of))
 	}
 	if open := slices.DeleteFunc(first, func(d judge.Decision) bool { return d.Use != "" }); len(open) > 0 {
 		add("; no recommendation " + whenAll(open))
@@ -79,7 +80,7 @@ func remark(ds []judge.Decision) string {
 	}
 	text := "among the fastest"
 	if d.Class != nil {
-		text = chart.ClassText(*d.Class)
+		text = d.Class.Sentence
 	}
 	if ps := prices(d); ps != "" {
 		text += "; " + ps
@@ -178,7 +179,7 @@ func answers(ds []judge.Decision) (out []answerRow) {
 			a.Rate = chart.Estimated(d)
 		}
 		if d.Class != nil {
-			a.Tolerates, a.Class, a.Missed = tolerances(*d.Class), chart.ClassText(*d.Class), result.Each(d.Class.Missed, aimText)
+			a.Tolerates, a.Class, a.Missed = tolerances(*d.Class), d.Class.Sentence, result.Each(d.Class.Missed, aimText)
 		}
 		out = append(out, a)
 	}
@@ -252,9 +253,4 @@ func heldMark(tries int) string {
 		return fmt.Sprintf("0/%d", tries)
 	}
 	return stateMark[result.Held]
-}
-
-func uses(ds []judge.Decision) (names []string, of map[string][]judge.Decision) {
-	used := slices.DeleteFunc(slices.Clone(ds), func(d judge.Decision) bool { return d.Use == "" })
-	return chart.GroupBy(used, func(d judge.Decision) string { return d.Use })
 }

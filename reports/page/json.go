@@ -75,7 +75,7 @@ func WriteJSON(w io.Writer, run *result.Run) error {
 	for _, d := range ds {
 		a := jsonAnswer{Decision: d, Why: numfmt.Plain(chart.Why(d)), Missed: []string{}}
 		if d.Class != nil {
-			a.Class, a.Tolerates = &jsonClass{d.Class.Strength, []result.Guarantee{}}, chart.ClassText(*d.Class)
+			a.Class, a.Tolerates = &jsonClass{d.Class.Strength, []result.Guarantee{}}, d.Class.Sentence
 			for _, g := range result.Guarantees {
 				if d.Class.Lacks(g) == "" {
 					a.Class.Held = append(a.Class.Held, g)

@@ -21,18 +21,9 @@ func origin(run *result.Run) string {
 	parts.add(m.Machine.CPUs > 0, "%v", m.Machine)
 	parts.add(len(run.Results) > 0, "%s", windows(run))
 	parts.add(m.Machine.GOMAXPROCS > 0, "GOMAXPROCS %d", m.Machine.GOMAXPROCS)
-	parts.add(m.Commit != "", "locklab %s", shortCommit(m.Commit))
+	parts.add(m.Commit != "", "locklab %s", m.ShortCommit())
 	parts.add(!m.Started.IsZero(), "%s", m.Started.UTC().Format(time.DateOnly))
 	return strings.Join(parts, " · ")
-}
-
-// shortCommit returns the first twelve digits of a hash; the environment has all.
-func shortCommit(commit string) string {
-	const short, full = 12, 40
-	if hash, dirty, _ := strings.Cut(commit, "+"); len(hash) == full {
-		return strings.TrimSuffix(hash[:short]+"+"+dirty, "+")
-	}
-	return commit
 }
 
 // windows returns the rounds and time of each case, such as "10 rounds of 200ms, shuffled".

@@ -51,10 +51,9 @@ func (q quality) Items() []string {
 
 // skips names the locks that were not measured, by reason.
 func skips(ss []result.Skip) (out []string) {
-	reasons, of := chart.GroupBy(ss, func(s result.Skip) string { return s.Reason })
-	for _, reason := range reasons {
-		names := result.Each(of[reason], result.Skip.Name)
-		out = append(out, numfmt.List(names, 6)+" "+numfmt.Choose(len(names), "was", "were")+" not measured: "+reason)
+	for _, of := range result.GroupBy(ss, func(s result.Skip) string { return s.Reason }) {
+		names := result.Each(of, result.Skip.Name)
+		out = append(out, numfmt.List(names, 6)+" "+numfmt.Choose(len(names), "was", "were")+" not measured: "+of[0].Reason)
 	}
 	return out
 }
@@ -249,27 +248,19 @@ const (
 	minOverlap  = 95
 )
 
-func caseOf(r *result.Result) string { return r.Lock.Name + " " + r.Workload.Name() }
-
 // speedTrend returns the trend over the rounds of the speed of one kind of lock. The speed of
 // a round is the median over its cases of the rate divided by the median rate of the case.
 func speedTrend(run *result.Run, remote bool) stat.Trend {
-	rates, medians, ratios := make(map[string][]float64), make(map[string]float64), make(map[int][]float64)
-	closed := func(r *result.Result) (float64, bool) {
-		v, ok := result.Throughput.Of(r)
-		return v, ok && r.Workload.Rate == 0 && (r.Lock.Traits.Needs != "") == remote // the rate of an open loop is the arrival rate
-	}
-	for _, r := range run.Results {
-		if v, ok := closed(r); ok {
-			rates[caseOf(r)] = append(rates[caseOf(r)], v)
-		}
-	}
-	for name, vs := range rates {
-		medians[name] = stat.Summarize(vs).Median
-	}
-	for _, r := range run.Results {
-		if v, ok := closed(r); ok && medians[caseOf(r)] > 0 {
-			ratios[r.Round] = append(ratios[r.Round], v/medians[caseOf(r)])
+	closed := slices.DeleteFunc(slices.Clone(run.Results), func(r *result.Result) bool {
+		return r.Workload.Rate > 0 || (r.Lock.Traits.Needs != "") != remote // the rate of an open loop is the arrival rate
+	})
+	ratios := make(map[int][]float64)
+	for _, rs := range result.GroupBy(closed, func(r *result.Result) string { return r.Lock.Name + " " + r.Workload.Name() }) {
+		median := result.Throughput.Summary(rs).Median
+		for _, r := range rs {
+			if v, ok := result.Throughput.Of(r); ok && median > 0 {
+				ratios[r.Round] = append(ratios[r.Round], v/median)
+			}
 		}
 	}
 	var speeds []float64

@@ -25,7 +25,7 @@ func TestHistorical(t *testing.T) {
 	gs := chart.Groups(chart.Sanitize(run))
 	drawn := 0
 	for _, c := range chart.Suite {
-		g := chart.Largest(gs, c.Remote)
+		g := chart.Anchored(gs, c.Remote)
 		if g == nil {
 			continue
 		}
@@ -61,7 +61,7 @@ func TestHistorical(t *testing.T) {
 	}
 	// Without a lock to name, there is no answer.
 	for _, c := range chart.Suite {
-		if g := chart.Largest(chart.Groups(chart.Sanitize(synthetic.Run(3, 12, 2, []int{1, 2}, bad[:2]...))), c.Remote); g != nil && c.Draw(g).Height > 0 {
+		if g := chart.Anchored(chart.Groups(chart.Sanitize(synthetic.Run(3, 12, 2, []int{1, 2}, bad[:2]...))), c.Remote); g != nil && c.Draw(g).Height > 0 {
 			if pic := c.Drawn(g); !strings.HasPrefix(pic.Answer, "No answer: ") {
 				t.Errorf("%s answers: %s", c.Name, pic.Answer)
 			}

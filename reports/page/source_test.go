@@ -75,7 +75,7 @@ func TestChartsDrawTheirData(t *testing.T) {
 	}
 	longer := chart.Groups(&other)
 	for _, c := range chart.Suite {
-		g := chart.Largest(gs, c.Remote)
+		g := chart.Anchored(gs, c.Remote)
 		data := c.Draw(g).Data
 		if len(data.Metrics)+len(data.Fields) == 0 || len(data.Rounds) != 1 || data.Rounds[0] != 8 {
 			t.Errorf("chart %s does not say what it draws of how many rounds: %q", c.Name, data.Sentence())
@@ -107,7 +107,7 @@ func TestChartsDrawTheirData(t *testing.T) {
 			}
 		}
 		for _, field := range data.Fields {
-			if field != "wait" || bodyOf(t, c, chart.Largest(longer, c.Remote)) == before {
+			if field != "wait" || bodyOf(t, c, chart.Anchored(longer, c.Remote)) == before {
 				t.Errorf("chart %s names the field %s, and its picture does not depend on it", c.Name, field)
 			}
 		}

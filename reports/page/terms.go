@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -56,31 +57,18 @@ var headMetrics = map[string]*result.Metric{
 // Link returns the address of t in a page.
 func (t term) Link() string { return "term-" + strings.ReplaceAll(t.Name, " ", "-") }
 
-func explained(head string) (*result.Metric, *term) {
-	if m := headMetrics[head]; m != nil {
-		return m, nil
-	}
-	for _, t := range slices.Concat(terms, modelTerms) {
-		if t.Name == head || slices.ContainsFunc(t.heads, func(h string) bool {
-			return h == head || strings.HasSuffix(h, " ") && strings.HasPrefix(head, h)
-		}) {
-			return nil, &t
-		}
-	}
-	return nil, nil
-}
-
 func anchor(m *result.Metric) string { return "metric-" + m.Name }
 
 func link(p chart.Heading) string {
-	if p.Metric != nil {
-		return anchor(p.Metric)
-	}
-	switch m, t := explained(p.Text); {
-	case m != nil:
+	if m := cmp.Or(p.Metric, headMetrics[p.Text]); m != nil {
 		return anchor(m)
-	case t != nil:
-		return t.Link()
+	}
+	for _, t := range slices.Concat(terms, modelTerms) {
+		if t.Name == p.Text || slices.ContainsFunc(t.heads, func(h string) bool {
+			return h == p.Text || strings.HasSuffix(h, " ") && strings.HasPrefix(p.Text, h)
+		}) {
+			return t.Link()
+		}
 	}
 	return ""
 }
