@@ -38,7 +38,7 @@ func TestGuarantees(t *testing.T) {
 	t.Parallel()
 	dir, faults := smallRun(t), filepath.Join(t.TempDir(), "faults")
 	faultRun(t, faults)
-	const strong = "zk-fair under contention (tolerates the loss of a server without two holders, and tokens refuse a paused holder)"
+	const strong = "use zk-fair (tolerates the loss of a server without two holders, and tokens refuse a paused holder)"
 	for _, c := range []struct {
 		args string
 		own  bool // DIR/chaos exists

@@ -190,7 +190,7 @@ func manCommand() *cobra.Command {
 func addCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	shells, _, _ := root.Find([]string{"completion"})
-	shells.RunE, shells.Example = root.RunE, "  source <(locklab completion bash)"
+	shells.RunE, shells.Example = root.RunE, "  locklab completion bash > locklab.bash"
 	for _, cmd := range append(shells.Commands(), shells) {
 		cmd.Args = noArgs
 	}
