@@ -180,10 +180,8 @@ func cellMode(recipe curatorRecipe, w harness.Workload) (string, error) {
 		return "session", nil
 	case clients > 1:
 		return no("several sessions that share the workers")
-	case recipe.instance:
-		return "instance", nil
 	}
-	return "object", nil
+	return cmp.Or(recipe.mode, "object"), nil
 }
 
 // served returns the packets that all servers have received, and sent as notifications.
