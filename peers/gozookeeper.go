@@ -93,8 +93,7 @@ func (s *zkSession) Lock(ctx context.Context) (harness.Lease, error) {
 		return nil, fmt.Errorf("peers: lock %s: %w", s.r.path, ctx.Err())
 	}
 	if s.conn != nil && s.conn.alive.Err() != nil {
-		s.conn.Close() // its lease would end before it began
-		s.conn = nil
+		s.Close() // its lease would end before it began
 	}
 	if s.conn == nil {
 		conn, err := s.r.dial(ctx)

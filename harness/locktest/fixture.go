@@ -108,8 +108,6 @@ func (r *fixture) fill(n, per int) {
 	}
 }
 
-func (r *fixture) atMost(n int) int { return atMost(r.s.Variant, n) }
-
 type mode bool
 
 const (
@@ -163,8 +161,6 @@ func (r *fixture) release(l harness.Lease) error {
 }
 
 func (r *fixture) acquireRelease(i int) { r.unlock(r.lock(i)) }
-
-func (r *fixture) held(i int) { r.keptOut(i, writing) }
 
 // keptOut fails unless the lock keeps worker i out for a short time.
 func (r *fixture) keptOut(i int, m mode) {

@@ -66,13 +66,13 @@ func scaled(v float64, units ...unit) string {
 // PerSecond formats a rate.
 func PerSecond(v float64) string {
 	s := SI(v)
-	if s == Unknown {
+	switch {
+	case s == Unknown:
 		return s
+	case strings.Contains(s, Space):
+		return s + "/s"
 	}
-	if !strings.Contains(s, Space) {
-		s += Space
-	}
-	return s + "/s"
+	return s + Space + "/s"
 }
 
 // Nanos formats a time given in nanoseconds.
