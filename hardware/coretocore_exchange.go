@@ -11,38 +11,27 @@ import (
 	"locklab/internal/stat"
 )
 
+// A handOver is a way to wait for a word. A waiter takes the line to write by a compare-and-swap,
+// even in vain, to read by a load.
 type handOver struct {
-	name string
-	// hand passes w on hops times: it waits until w is me, 0 or 1, and sets it to the other.
-	hand func(w *atomics.Uint64, me uint64, hops int)
+	name  string
+	loads bool // before each compare-and-swap
 }
 
-// A waiter takes the line to write by a compare-and-swap, even in vain, to read by a load.
 var (
-	casSpin     = handOver{"CAS-spin", handByCAS}
-	loadThenCAS = handOver{"load, then CAS", handByLoad}
+	casSpin     = handOver{name: "CAS-spin"}
+	loadThenCAS = handOver{"load, then CAS", true}
 )
 
 // hopPatience is the vain tries after which a thread lets others run: the other may be stopped
 // by a garbage collection that waits for this one.
 const hopPatience = 1 << 20
 
-func handByCAS(w *atomics.Uint64, me uint64, hops int) {
+// hand passes w on hops times: it waits until w is me, 0 or 1, and sets it to the other.
+func (h handOver) hand(w *atomics.Uint64, me uint64, hops int) {
 	other := 1 - me
 	for range hops {
-		for tries := 0; !w.CompareAndSwap(me, other); tries++ {
-			if tries == hopPatience {
-				runtime.Gosched()
-				tries = 0
-			}
-		}
-	}
-}
-
-func handByLoad(w *atomics.Uint64, me uint64, hops int) {
-	other := 1 - me
-	for range hops {
-		for tries := 0; w.Load() != me || !w.CompareAndSwap(me, other); tries++ {
+		for tries := 0; h.loads && w.Load() != me || !w.CompareAndSwap(me, other); tries++ {
 			if tries == hopPatience {
 				runtime.Gosched()
 				tries = 0

@@ -1,6 +1,7 @@
 package hardware
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -85,14 +86,11 @@ func (c *casCell) measure(ctx context.Context, span time.Duration) error {
 	}
 	defer pinned.close()
 	var t tally
-	if err := c.measureCounter(ctx, pinned, span, &t); err != nil {
-		return err
+	err = cmp.Or(c.measureCounter(ctx, pinned, span, &t), c.measureLock(ctx, pinned, span, &t))
+	if err == nil {
+		c.tallies = append(c.tallies, t)
 	}
-	if err := c.measureLock(ctx, pinned, span, &t); err != nil {
-		return err
-	}
-	c.tallies = append(c.tallies, t)
-	return nil
+	return err
 }
 
 // A thread's work in a step; apart, of all threads together, which wait for each other.

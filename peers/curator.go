@@ -42,7 +42,7 @@ var (
 	curatorMutexShared = newCurator("curator-mutex-shared",
 		"InterProcessMutex of Apache Curator, one object shared by the threads of a client",
 		"Apache Curator 5.4.0, InterProcessMutex",
-		harness.Traits{FIFO: true, Reentrant: true}, curatorRecipe{name: "mutex", instance: true})
+		harness.Traits{FIFO: true, Reentrant: true}, curatorRecipe{name: "mutex", mode: "instance"})
 
 	// A mutex around a list of leases: nine requests and four writes.
 	//
@@ -76,7 +76,7 @@ var curatorUnavailable = whyNoCurator()
 
 type curatorRecipe struct {
 	name      string // of the protocol
-	instance  bool   // one object for all workers of a client
+	mode      string // of clients: "instance" is one object for all workers; "" is "object", see cellMode
 	readWrite bool   // has readers
 	mayStick  map[string]string
 }

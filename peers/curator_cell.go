@@ -50,11 +50,10 @@ func measureCurator(ctx context.Context, java *javaPeer, at harness.Endpoint, ke
 }
 
 func cellWords(key, recipe, mode string, w harness.Workload) []string {
-	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	return []string{
-		"path", "/locklab/" + key, "workers", strconv.Itoa(w.Workers), "recipe", recipe, "mode", mode,
-		"warm_ms", number(w.Warmup.Milliseconds()), "run_ms", number(w.Window.Milliseconds()), "drain_ms", number(cellDrain.Milliseconds()),
-		"hold_ns", number(int64(w.Hold.Mean)), "think_ns", number(int64(w.Think.Mean)),
+		"path", "/locklab/" + key, "workers", fmt.Sprint(w.Workers), "recipe", recipe, "mode", mode,
+		"warm_ms", fmt.Sprint(w.Warmup.Milliseconds()), "run_ms", fmt.Sprint(w.Window.Milliseconds()), "drain_ms", fmt.Sprint(cellDrain.Milliseconds()),
+		"hold_ns", fmt.Sprint(int64(w.Hold.Mean)), "think_ns", fmt.Sprint(int64(w.Think.Mean)),
 	}
 }
 
@@ -180,10 +179,8 @@ func cellMode(recipe curatorRecipe, w harness.Workload) (string, error) {
 		return "session", nil
 	case clients > 1:
 		return no("several sessions that share the workers")
-	case recipe.instance:
-		return "instance", nil
 	}
-	return "object", nil
+	return cmp.Or(recipe.mode, "object"), nil
 }
 
 // served returns the packets that all servers have received, and sent as notifications.

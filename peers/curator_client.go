@@ -47,14 +47,10 @@ func newCuratorClient(ctx context.Context, java *javaPeer, recipe curatorRecipe,
 	if c.proc, err = java.hire(ctx); err != nil {
 		return nil, fmt.Errorf("%w (%w)", err, harness.ErrUnavailable)
 	}
-	mode := "object"
-	if recipe.instance {
-		mode = "instance"
-	}
 	dctx, cancel := context.WithTimeout(ctx, javaStart+java.answer) // longer than the process takes to report that no server answers
 	defer cancel()
 	var answer string
-	c.line, answer, err = c.proc.dial(dctx, "client", append(where, "recipe", recipe.name, "mode", mode, "path", c.path,
+	c.line, answer, err = c.proc.dial(dctx, "client", append(where, "recipe", recipe.name, "mode", cmp.Or(recipe.mode, "object"), "path", c.path,
 		"warmup_ms", strconv.FormatInt(java.warmUp.Milliseconds(), 10))...)
 	if err != nil {
 		if !errors.As(err, new(*refusal)) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -44,19 +43,10 @@ type zkClient struct {
 	wirezk.Counter // of all sessions together
 	at             harness.Endpoint
 	path           string
-
-	mu    sync.Mutex
-	spare *zkConn // opened to check that there are servers; the first worker's
 }
 
-func newZKClient(ctx context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
-	r := &zkClient{at: at, path: "/locklab/" + key}
-	conn, err := r.dial(ctx)
-	if err != nil {
-		return nil, err
-	}
-	r.spare = conn
-	return r, nil
+func newZKClient(_ context.Context, at harness.Endpoint, key string) (harness.Remote, error) {
+	return &zkClient{at: at, path: "/locklab/" + key}, nil
 }
 
 type zkConn struct {
@@ -81,24 +71,19 @@ func (r *zkClient) dial(ctx context.Context) (*zkConn, error) {
 	return &zkConn{conn, alive}, nil
 }
 
-func (r *zkClient) Join(context.Context, int) (harness.Session, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	s := &zkSession{r: r, conn: r.spare}
-	r.spare = nil
-	return s, nil
+func (r *zkClient) Join(ctx context.Context, _ int) (harness.Session, error) {
+	conn, err := r.dial(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &zkSession{r, conn}, nil
 }
 
-func (r *zkClient) Close() error {
-	if r.spare != nil {
-		r.spare.Close()
-	}
-	return nil
-}
+func (r *zkClient) Close() error { return nil }
 
 type zkSession struct {
 	r    *zkClient
-	conn *zkConn // nil until the next Lock
+	conn *zkConn // nil from a Lock that gave up to the next one
 }
 
 var _ harness.Session = (*zkSession)(nil)
@@ -108,8 +93,7 @@ func (s *zkSession) Lock(ctx context.Context) (harness.Lease, error) {
 		return nil, fmt.Errorf("peers: lock %s: %w", s.r.path, ctx.Err())
 	}
 	if s.conn != nil && s.conn.alive.Err() != nil {
-		s.conn.Close() // its lease would end before it began
-		s.conn = nil
+		s.Close() // its lease would end before it began
 	}
 	if s.conn == nil {
 		conn, err := s.r.dial(ctx)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -15,8 +16,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"syscall"
+
+	"golang.org/x/sync/errgroup"
 
 	"locklab/internal/numfmt"
 )
@@ -101,19 +103,16 @@ func split(args []string, sep string) [][]string {
 
 // runLanes runs the lanes at the same time, and reports whether all were run.
 func (t *tally) runLanes(lanes [][]string) bool {
-	var wg sync.WaitGroup
-	var failed atomic.Bool
+	var all errgroup.Group
 	for _, lane := range lanes {
-		wg.Go(func() {
+		all.Go(func() (err error) {
 			for _, args := range lane {
-				if err := t.run(args); err != nil {
-					failed.Store(true)
-				}
+				err = errors.Join(err, t.run(args))
 			}
+			return err
 		})
 	}
-	wg.Wait()
-	return !failed.Load()
+	return all.Wait() == nil
 }
 
 func (t *tally) run(args string) error {

@@ -179,7 +179,7 @@ func permitsInBatches(ctx context.Context, s Subject) {
 
 func enduranceRemote(ctx context.Context, s Subject) {
 	inFixture(ctx, s, func(r *fixture) {
-		r.fill(r.atMost(3), 2)
+		r.fill(atMost(s.Variant, 3), 2)
 		var last uint64
 		end := time.Now().Add(2 * s.stress())
 		for k := 0; k < longRemoteLife && (k <= 30 || time.Now().Before(end)); k++ {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"locklab/harness"
 )
 
@@ -106,8 +108,6 @@ func (r *fixture) fill(n, per int) {
 	}
 }
 
-func (r *fixture) atMost(n int) int { return atMost(r.s.Variant, n) }
-
 type mode bool
 
 const (
@@ -162,8 +162,6 @@ func (r *fixture) release(l harness.Lease) error {
 
 func (r *fixture) acquireRelease(i int) { r.unlock(r.lock(i)) }
 
-func (r *fixture) held(i int) { r.keptOut(i, writing) }
-
 // keptOut fails unless the lock keeps worker i out for a short time.
 func (r *fixture) keptOut(i int, m mode) {
 	ctx, cancel := context.WithTimeout(r.ctx, soon)
@@ -203,15 +201,11 @@ func (r *fixture) ask(ctx context.Context, i int, m mode) <-chan grant {
 
 // atOnce runs check for each worker at the same time, and fails with the first error in order.
 func atOnce(workers []int, check func(worker int)) {
-	errs := make([]error, len(workers))
-	var wg sync.WaitGroup
-	for k, i := range workers {
-		wg.Go(func() { errs[k] = recovered(func() { check(i) }) })
+	var all errgroup.Group
+	for _, i := range workers {
+		all.Go(func() error { return recovered(func() { check(i) }) })
 	}
-	wg.Wait()
-	for _, err := range errs {
-		must(err)
-	}
+	must(all.Wait())
 }
 
 // A remoteHandle is a worker of a distributed lock as a sync.Locker, for the rules of both kinds

@@ -25,7 +25,7 @@ func checkOwner(ctx context.Context, s Subject) {
 			lease := r.lock(next)
 			r.refused(stale, fmt.Sprintf("a stale lease while worker %d holds the lock", next))
 			within("after Unlock of a stale lease", func() {
-				r.held((next + 1) % 3)
+				r.keptOut((next+1)%3, writing)
 				alive(lease)
 			})
 			r.unlock(lease)
@@ -63,7 +63,7 @@ func unlockCancelled(ctx context.Context, s Subject) {
 
 func checkLease(ctx context.Context, s Subject) {
 	inFixture(ctx, s, func(r *fixture) {
-		r.fill(r.atMost(2), 2)
+		r.fill(atMost(s.Variant, 2), 2)
 		for _, i := range []int{0, len(r.sessions) - 1, 0} {
 			r.leave(r.lock(i))
 		}
@@ -151,7 +151,7 @@ const label = "locktest"
 // useBriefly uses everything that may start goroutines: leases, waiters, and closing sessions.
 func useBriefly(ctx context.Context, s Subject) {
 	inFixture(ctx, s, func(r *fixture) {
-		r.fill(r.atMost(3), 2)
+		r.fill(atMost(s.Variant, 3), 2)
 		n := len(r.sessions)
 		lease := r.lock(0)
 		if n > 1 {

@@ -35,9 +35,7 @@ func (h History) Write(w io.Writer) error {
 			e.Text = e.Text[:maxText]
 		}
 		e.Text = strings.ToValidUTF8(e.Text, "?")
-		if err := lines.Encode(e); err != nil {
-			return fmt.Errorf("oracle: write history: %w", err)
-		}
+		_ = lines.Encode(e) // Flush repeats an error of w
 	}
 	if err := buf.Flush(); err != nil {
 		return fmt.Errorf("oracle: write history: %w", err)

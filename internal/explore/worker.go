@@ -222,20 +222,18 @@ func (r *run) place(w *Worker) uint64 {
 // A coroutine runs one body after another on its own goroutine, which never runs at the same time
 // as its resumer. A switch costs a fifth of a goroutine switch, and a grown stack is kept.
 type coroutine struct {
-	body     func()
-	finished bool
-	next     func() (struct{}, bool)
-	stop     func()
-	yield    func(struct{}) bool
+	body  func()
+	next  func() (finished, ok bool)
+	stop  func()
+	yield func(finished bool) bool
 }
 
 func newCoroutine() *coroutine {
 	c := &coroutine{}
-	c.next, c.stop = iter.Pull(func(yield func(struct{}) bool) {
+	c.next, c.stop = iter.Pull(func(yield func(finished bool) bool) {
 		c.yield = yield
-		for more := true; more; more = yield(struct{}{}) {
+		for more := true; more; more = yield(true) {
 			c.body()
-			c.finished = true
 		}
 	})
 	return c
@@ -243,12 +241,11 @@ func newCoroutine() *coroutine {
 
 // resume runs the body until it suspends, and reports whether it has returned.
 func (c *coroutine) resume() (finished bool) {
-	c.finished = false
-	c.next()
-	return c.finished
+	finished, _ = c.next()
+	return finished
 }
 
-func (c *coroutine) suspend() { c.yield(struct{}{}) }
+func (c *coroutine) suspend() { c.yield(false) }
 
 type unwind struct{}
 

@@ -1,15 +1,16 @@
 package lab
 
 import (
-	"math/rand/v2"
 	"time"
 
 	"locklab/harness"
 	"locklab/redislock"
 )
 
-// The locks in this file are redis-poll with other pauses between the attempts of a waiter,
-// the only parameter of polling. A longer pause sends fewer requests, leaves the lock free for
+const brooker = "Brooker 2015"
+
+// polls returns a lock like redis-poll with other pauses between the attempts of a waiter, the
+// only parameter of polling. A longer pause sends fewer requests, leaves the lock free for
 // longer after each release, and favours new waiters over sleeping ones.
 //
 //   - redis-spin does not pause: the best of polling, for a request per round trip and waiter.
@@ -25,19 +26,6 @@ import (
 // for a random delay. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog, 2015.
 // Redisson, org.redisson.RedissonSpinLock and LockOptions.ExponentialBackOff, for the bounds
 // of 1 and 128 ms.
-
-var (
-	pollSpin   = polls("redis-spin", "redis-poll whose waiters do not pause", brooker, constant(0))
-	poll1ms    = polls("redis-poll-1ms", "redis-poll with pauses of 1 ms", brooker, constant(time.Millisecond))
-	poll5ms    = polls("redis-poll-5ms", "redis-poll with pauses of 5 ms", brooker, constant(5*time.Millisecond))
-	poll20ms   = polls("redis-poll-20ms", "redis-poll with pauses of 20 ms", brooker, constant(20*time.Millisecond))
-	poll100ms  = polls("redis-poll-100ms", "redis-poll with pauses of 100 ms", brooker, constant(100*time.Millisecond))
-	pollJitter = polls("redis-poll-jitter", "redis-poll with pauses from 0 to 40 ms, evenly spread", brooker, func(int) time.Duration { return rand.N(40*time.Millisecond + 1) })
-	pollExp    = polls("redis-poll-exp", "redis-poll with pauses that double from 1 to 128 ms, with full jitter", brooker, redislock.Backoff(time.Millisecond, 128*time.Millisecond))
-)
-
-const brooker = "Brooker 2015"
-
 func polls(name, doc, paper string, pause func(n int) time.Duration) *harness.Variant {
 	return &harness.Variant{
 		Name:  name,

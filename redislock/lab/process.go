@@ -85,13 +85,6 @@ func wait[E any](ctx context.Context, p *process, c <-chan E) error {
 	}
 }
 
-func (p *process) closed() error {
-	if p.open.Err() != nil {
-		return errClosed
-	}
-	return nil
-}
-
 // await runs acquire in a goroutine of p and waits until ctx ends. It releases a later lease.
 func (p *process) await(ctx context.Context, name string, acquire func(context.Context) (*adapt.Lease, error)) (harness.Lease, error) {
 	l, err := lock.Await(ctx, p.spawn, errClosed, func() (*adapt.Lease, error) { return acquire(ctx) },

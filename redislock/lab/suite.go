@@ -1,6 +1,9 @@
 package lab
 
 import (
+	"math/rand/v2"
+	"time"
+
 	"locklab/harness"
 	"locklab/internal/adapt"
 	"locklab/redislock"
@@ -29,13 +32,13 @@ var Suite = adapt.OnServers(harness.Redis, harness.KindRedis, []*harness.Variant
 	rwRedisson,
 	renewalsRedisson,
 	polls("redis-poll", "key with a nonce and a time to live, waiters poll in no order", "Redis documentation, Distributed Locks", nil),
-	poll1ms,
-	poll5ms,
-	poll20ms,
-	poll100ms,
-	pollJitter,
-	pollExp,
-	pollSpin,
+	polls("redis-poll-1ms", "redis-poll with pauses of 1 ms", brooker, constant(time.Millisecond)),
+	polls("redis-poll-5ms", "redis-poll with pauses of 5 ms", brooker, constant(5*time.Millisecond)),
+	polls("redis-poll-20ms", "redis-poll with pauses of 20 ms", brooker, constant(20*time.Millisecond)),
+	polls("redis-poll-100ms", "redis-poll with pauses of 100 ms", brooker, constant(100*time.Millisecond)),
+	polls("redis-poll-jitter", "redis-poll with pauses from 0 to 40 ms, evenly spread", brooker, func(int) time.Duration { return rand.N(40*time.Millisecond + 1) }),
+	polls("redis-poll-exp", "redis-poll with pauses that double from 1 to 128 ms, with full jitter", brooker, redislock.Backoff(time.Millisecond, 128*time.Millisecond)),
+	polls("redis-spin", "redis-poll whose waiters do not pause", brooker, constant(0)),
 	{
 		Name:   "redis-pubsub",
 		Doc:    "key with a nonce and a time to live, a release wakes all waiters by PUBLISH",

@@ -66,7 +66,7 @@ func (m *tokenLock) acquire(ctx context.Context, try bool) (*adapt.Lease, error)
 		} else {
 			err = m.p.blocking.BLPop(context.WithoutCancel(ctx), time.Second, m.name).Err()
 		}
-		ended := errors.Join(ctx.Err(), m.p.closed())
+		ended := errors.Join(ctx.Err(), context.Cause(m.p.open))
 		switch {
 		case err == nil && ended == nil:
 			return m.p.grant(time.Now(), 0, m.free, nil)

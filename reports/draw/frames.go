@@ -164,8 +164,7 @@ func ghosts(c draw.Canvas, traces [][]vg.Point, skip int, d vg.Point) {
 func drawAxes(b draw.Canvas, p *plot.Plot, scale, foot bool) {
 	trX, _ := p.Transforms(&b)
 	line := draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.75)}
-	c := b
-	c.StrokeLines(line, []vg.Point{{X: b.Min.X, Y: b.Max.Y}, b.Min, {X: b.Max.X, Y: b.Min.Y}})
+	b.StrokeLines(line, []vg.Point{{X: b.Min.X, Y: b.Max.Y}, b.Min, {X: b.Max.X, Y: b.Min.Y}})
 	if scale {
 		drawScale(b, p)
 	}
@@ -176,11 +175,11 @@ func drawAxes(b draw.Canvas, p *plot.Plot, scale, foot bool) {
 			continue
 		}
 		x := trX(t.Value)
-		c.StrokeLine2(line, x, b.Min.Y, x, b.Min.Y-2.5)
+		b.StrokeLine2(line, x, b.Min.Y, x, b.Min.Y-2.5)
 		half := st.Width(t.Label) / 2
 		x = min(max(x, b.Min.X-2+half), b.Max.X+2-half) // clear of the next frame's labels, in a wider font as well
 		if foot && x-half >= next {
-			c.FillText(st, vg.Point{X: x, Y: b.Min.Y - 4}, t.Label)
+			b.FillText(st, vg.Point{X: x, Y: b.Min.Y - 4}, t.Label)
 			next = x + half + 5
 		}
 	}
@@ -200,11 +199,10 @@ func drawScale(b draw.Canvas, p *plot.Plot) {
 }
 
 func (l *Lines) head(b draw.Canvas, ln line) {
-	c := b
 	name := boldIf(ln.Style.Strong, Typeset(8.5, Ink, draw.XLeft, draw.YBottom))
 	right, end := Typeset(7.5, Muted, draw.XRight, draw.YBottom), l.end(ln)
-	c.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 5}, Shorten(name, ln.frame, b.Size().X-right.Width(end)-6))
-	c.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 5}, end)
+	b.FillText(name, vg.Point{X: b.Min.X, Y: b.Max.Y + 5}, Shorten(name, ln.frame, b.Size().X-right.Width(end)-6))
+	b.FillText(right, vg.Point{X: b.Max.X, Y: b.Max.Y + 5}, end)
 }
 
 func DrawNotes(c draw.Canvas, notes []Note) {

@@ -288,7 +288,6 @@ func (m Mark) draw(c draw.Canvas, s Scaled, hue Token, at func(v float64) vg.Len
 }
 
 func scaleUnder(b draw.Canvas, p *plot.Plot, ticks plot.ConstantTicks) {
-	c := b
 	trX, _ := p.Transforms(&b)
 	st := Typeset(8, Muted, draw.XCenter, draw.YTop)
 	extent := func(i int) (from, to float64) {
@@ -297,10 +296,10 @@ func scaleUnder(b draw.Canvas, p *plot.Plot, ticks plot.ConstantTicks) {
 	}
 	for _, i := range spaced(len(ticks), func(i int) int { return tickRank(ticks[i]) }, extent) {
 		x, half := trX(ticks[i].Value), st.Width(ticks[i].Label)/2
-		c.StrokeLine2(draw.LineStyle{Color: Grid.RGBA(), Width: vg.Points(0.6)}, x, b.Min.Y, x, b.Max.Y)
-		c.FillText(st, vg.Point{X: max(b.Min.X+half-8, min(x, b.Max.X-half+8)), Y: b.Min.Y - 5}, ticks[i].Label)
+		b.StrokeLine2(draw.LineStyle{Color: Grid.RGBA(), Width: vg.Points(0.6)}, x, b.Min.Y, x, b.Max.Y)
+		b.FillText(st, vg.Point{X: max(b.Min.X+half-8, min(x, b.Max.X-half+8)), Y: b.Min.Y - 5}, ticks[i].Label)
 	}
-	c.StrokeLine2(draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.75)}, b.Min.X, b.Min.Y, b.Max.X, b.Min.Y)
+	b.StrokeLine2(draw.LineStyle{Color: Axis.RGBA(), Width: vg.Points(0.75)}, b.Min.X, b.Min.Y, b.Max.X, b.Min.Y)
 }
 
 // A Star is a mark of five points.

@@ -239,10 +239,8 @@ func (l *localLock) lock(ctx context.Context, s *distributedReentrantLock, try b
 		if try {
 			return harness.ErrNotAcquired
 		}
-		select {
-		case <-l.free:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := await(ctx, s.r, l.free, nil); err != nil {
+			return err
 		}
 	}
 	l.owner.Store(s)

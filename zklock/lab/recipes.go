@@ -209,25 +209,25 @@ var booleanMutex = queued("zk-boolean-mutex", "otter's lock, mended: waits at a 
 // # References
 //
 // Alibaba, otter, shared.arbitrate, DistributedReentrantLock.java.
-var twoLevel = &harness.Variant{
-	Name:   "zk-two-level",
-	Doc:    "goroutines of a client queue in memory, the first takes a ticket; the distributed lock is released first",
-	Paper:  "otter DistributedReentrantLock",
-	Traits: harness.Traits{Fenced: true},
-	Remote: remoteCohort(zklock.CohortOptions{Handovers: -1}),
-}
+var twoLevel = cohort("zk-two-level", "goroutines of a client queue in memory, the first takes a ticket; the distributed lock is released first",
+	"otter DistributedReentrantLock", notJudged, zklock.CohortOptions{Handovers: -1})
 
 // localFirst is [twoLevel] with the other order of release.
-var localFirst = &harness.Variant{
-	Name:   "zk-two-level-local-first",
-	Doc:    "zk-two-level where the next goroutine may queue before the last one's ticket is gone",
-	Paper:  "otter DistributedReentrantLock",
-	Traits: harness.Traits{Fenced: true},
-	Remote: remoteCohort(zklock.CohortOptions{Handovers: -1, LocalFirst: true}),
-}
+var localFirst = cohort("zk-two-level-local-first", "zk-two-level where the next goroutine may queue before the last one's ticket is gone",
+	"otter DistributedReentrantLock", notJudged, zklock.CohortOptions{Handovers: -1, LocalFirst: true})
 
-func remoteCohort(o zklock.CohortOptions) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
-	return remote(func(c *zklock.Client, path string, _ zklock.Options) locker { return c.Cohort(path, o) })
+const notJudged = harness.Complexity(0)
+
+// cohort returns a variant of [zklock.Cohort].
+func cohort(name, doc, paper string, complexity harness.Complexity, o zklock.CohortOptions) *harness.Variant {
+	return &harness.Variant{
+		Name:       name,
+		Doc:        doc,
+		Paper:      paper,
+		Complexity: complexity,
+		Traits:     harness.Traits{Fenced: true},
+		Remote:     remote(func(c *zklock.Client, path string, _ zklock.Options) locker { return c.Cohort(path, o) }),
+	}
 }
 
 // rwCurator is the protocol of Curator's InterProcessReadWriteLock: the queue of zk-rw, but a

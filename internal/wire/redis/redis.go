@@ -31,10 +31,8 @@ func Connect(at harness.Endpoint, tweak ...func(*redis.Options)) (*redis.Client,
 		return nil, nil, fmt.Errorf("wire: %w: the lock does not run on a Redis Cluster", harness.ErrUsage)
 	case at.Kind != harness.KindRedis:
 		return nil, nil, fmt.Errorf("wire: %w: endpoint is of kind %q, want %q", harness.ErrUsage, at.Kind, harness.KindRedis)
-	case len(at.Addrs) == 0 || len(at.Addrs[0]) == 0:
-		return nil, nil, fmt.Errorf("wire: %w: endpoint of kind %q has no address", harness.ErrUsage, at.Kind)
-	case len(at.Addrs[0]) != 1:
-		return nil, nil, fmt.Errorf("wire: %w: a Redis server has one address, got %v", harness.ErrUsage, at.Addrs[0])
+	case len(at.Addrs) == 0 || len(at.Addrs[0]) != 1:
+		return nil, nil, fmt.Errorf("wire: %w: a Redis server has one address, got %v", harness.ErrUsage, at.Addrs)
 	}
 	o := optionsOf(at).Simple()
 	for _, f := range tweak {
