@@ -49,5 +49,5 @@ func (o runOptions) conditioned() bool {
 
 // particular reports whether flags select conditions.
 func (o runOptions) particular() bool {
-	return !reflect.DeepEqual(o.axes, axes{}) || o.duration > 0 || o.plain || o.ranks > 1
+	return !reflect.DeepEqual(o.axes, axes{}) || o.duration > 0 || o.plain || o.Ranks > 1
 }

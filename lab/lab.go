@@ -114,8 +114,7 @@ func untilSignal(signals ...os.Signal) context.Context {
 }
 
 func (p *Program) status(err error, stderr io.Writer) int {
-	var printed statusError
-	if err == nil || errors.As(err, &printed) {
+	if printed, ok := errors.AsType[statusError](err); ok || err == nil {
 		return printed.status
 	}
 	text := result.OneLine(strings.ReplaceAll(err.Error(), "\n", "; "))

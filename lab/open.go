@@ -19,8 +19,8 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	o.record(&m, p)
 	m.Command, m.Flags, m.Overhead, m.Sections = o.commandLine(), o.chosen, in.Overhead(), in.SectionCosts(p.Cases)
 	m.Sites, m.Skipped, m.Warnings = s.Sites, skipped, append(m.Warnings, site.ColdWarnings(s.Sites)...)
-	if o.ranks > 1 {
-		m.Rank, m.Ranks, m.Job, m.Machine.Host = o.rank, o.ranks, o.job, o.host
+	if o.Ranks > 1 {
+		m.Rank, m.Ranks, m.Job, m.Machine.Host = o.Rank, o.Ranks, o.Job, o.host
 	}
 	m.Margin = o.guarantees.margin
 	out, run, err := dir.open(m)

@@ -39,9 +39,9 @@ func (o *runOptions) setting(p *measure.Plan, skipped []result.Skip) setting {
 func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (err error) {
 	self := measure.Rank{Commit: machine.BuildCommit(), Binary: machine.BinaryHash(), Schema: result.Schema}
 	late := time.AfterFunc(15*time.Second, func() {
-		fmt.Fprintf(stderr, "rank %d of %d: waiting for the others\n", o.rank, o.ranks)
+		fmt.Fprintf(stderr, "rank %d of %d: waiting for the others\n", o.Rank, o.Ranks)
 	})
-	group, err := measure.JoinRanks(ctx, o.meeting(), self)
+	group, err := measure.JoinRanks(ctx, o.RankOptions, self)
 	late.Stop()
 	if err != nil {
 		if ctx.Err() != nil {
@@ -58,7 +58,7 @@ func (o *runOptions) runRank(ctx context.Context, flags *pflag.FlagSet, stderr i
 			err = lerr
 		}
 	}()
-	o.host = group.Members()[o.rank].Host
+	o.host = group.Members()[o.Rank].Host
 	return o.measurePart(ctx, flags, group, stderr)
 }
 
@@ -75,7 +75,7 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, grou
 		return err
 	}
 	progress := stderr
-	if o.rank > 0 {
+	if o.Rank > 0 {
 		progress = io.Discard
 	}
 	m := o.measuring(plan, out, progress)
@@ -86,7 +86,7 @@ func (o *runOptions) measurePart(ctx context.Context, flags *pflag.FlagSet, grou
 	o.measured = err == nil
 	m.stderr = stderr
 	ferr := m.close(err != nil)
-	fmt.Fprintf(stderr, "rank %d of %d: %d of %d measurements are in %s\n", o.rank, o.ranks, m.done, m.total, dir)
+	fmt.Fprintf(stderr, "rank %d of %d: %d of %d measurements are in %s\n", o.Rank, o.Ranks, m.done, m.total, dir)
 	switch {
 	case err != nil:
 		return o.ended(ctx, together, err, stderr)
@@ -104,7 +104,7 @@ func (o *runOptions) ended(ctx, together context.Context, err error, stderr io.W
 	case ctx.Err() != nil:
 		return errInterrupted
 	case errors.As(err, &lost), errors.As(context.Cause(together), &lost) && !errors.Is(err, harness.ErrUsage):
-		fmt.Fprintf(stderr, "%s: rank %d stops: %s\n", o.program.Name, o.rank, result.OneLine(lost.Error()))
+		fmt.Fprintf(stderr, "%s: rank %d stops: %s\n", o.program.Name, o.Rank, result.OneLine(lost.Error()))
 		return errUnfit
 	}
 	return err
@@ -112,7 +112,7 @@ func (o *runOptions) ended(ctx, together context.Context, err error, stderr io.W
 
 // agree returns the plan of rank 0.
 func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *measure.Ranks, stderr io.Writer) (*measure.Plan, *site.Servers, []result.Skip, error) {
-	if o.rank == 0 {
+	if o.Rank == 0 {
 		plan, s, skipped, err := o.ready(ctx, flags, stderr)
 		if err != nil {
 			return nil, s, nil, err
@@ -141,7 +141,7 @@ func (o *runOptions) agree(ctx context.Context, flags *pflag.FlagSet, group *mea
 	}
 	s, skipped, err := site.Start(ctx, plan, 0, stderr) // they are the user's
 	if err == nil && casesOf(plan) != set.Cases {
-		err = usage("rank %d has other cases than rank 0: its flags, or the servers that it reaches, differ", o.rank)
+		err = usage("rank %d has other cases than rank 0: its flags, or the servers that it reaches, differ", o.Rank)
 	}
 	return plan, s, skipped, err
 }

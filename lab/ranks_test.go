@@ -145,7 +145,7 @@ func keptSome(t *testing.T, all []*rankProcess) {
 func TestRanksPlan(t *testing.T) {
 	for _, locks := range []string{defaultLocks, "all", "redis-queue,zk-handoff"} {
 		o := optionsOf(t, "--locks="+locks)
-		o.ranks = 4
+		o.Ranks = 4
 		p := requirePlan(t, o)
 		if len(p.Cases) < 2 {
 			t.Errorf("%s: %d cases", locks, len(p.Cases))

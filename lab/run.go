@@ -123,7 +123,7 @@ func (p *Program) runCommand() *cobra.Command {
 				return err
 			case o.spawn:
 				return o.runSpawned(cmd.Context(), cmd.Flags(), cmd.OutOrStdout(), cmd.ErrOrStderr())
-			case o.ranks > 1:
+			case o.Ranks > 1:
 				return o.runRank(cmd.Context(), cmd.Flags(), cmd.ErrOrStderr())
 			}
 			return o.run(cmd.Context(), cmd.Flags(), cmd.OutOrStdout(), cmd.ErrOrStderr())
@@ -174,7 +174,7 @@ func (o *runOptions) run(ctx context.Context, flags *pflag.FlagSet, stdout, stde
 // after an error.
 func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.Writer) (*measure.Plan, *site.Servers, []result.Skip, error) {
 	plan, err := o.prepare(flags)
-	if err == nil && o.ranks > 1 && !o.spawn {
+	if err == nil && o.Ranks > 1 && !o.spawn {
 		err = sharedServers(plan)
 	}
 	if err == nil {
@@ -302,7 +302,7 @@ func (o runOptions) plan() (*measure.Plan, error) {
 		}
 	}
 	a := o.axes
-	a.processes = max(1, o.ranks)
+	a.processes = max(1, o.Ranks)
 	if err := a.checkFor(o.program.Name, locks, o.chaos || o.guarantees.require != nil); err != nil {
 		return nil, err
 	}
@@ -313,7 +313,7 @@ func (o runOptions) plan() (*measure.Plan, error) {
 	case few:
 		a.scope = fewWorkers
 	}
-	if whole && o.ranks > 1 { // locks inside a process are excluded
+	if whole && o.Ranks > 1 { // locks inside a process are excluded
 		locks = filter(locks, func(v *harness.Variant) bool { return v.Remote != nil })
 	}
 	cpus := runtime.GOMAXPROCS(0)

@@ -32,7 +32,7 @@ const leaveTime = 15 * time.Second
 // runSpawned measures by several processes on this machine, its ranks, and merges what they
 // measure. They meet at a server that is none of those measured, unless the user names one.
 func (o *runOptions) runSpawned(ctx context.Context, flags *pflag.FlagSet, stdout, stderr io.Writer) error {
-	at := o.meeting()
+	at := o.RankOptions
 	if at.Sync != "" {
 		if err := measure.CheckRanks(ctx, at); err != nil { // once, and not in each rank
 			return err
@@ -104,7 +104,7 @@ func (o *runOptions) spawnRanks(ctx context.Context, dir, job string, stderr io.
 			p.Kill()
 		}
 	}()
-	for rank := range o.ranks {
+	for rank := range o.Ranks {
 		part := filepath.Join(dir, fmt.Sprint(rank))
 		cmd := exec.Command(exe, "run", "--rank", fmt.Sprint(rank), "--job", job, "--out", part)
 		for name, value := range o.chosen {
@@ -161,8 +161,7 @@ const lossTime = 20 * time.Second
 func (o *runOptions) conclude(ctx context.Context, dir string, parts []string, statuses []error, stdout, stderr io.Writer) (worst error) {
 	for rank, err := range statuses {
 		code := 0
-		var exit *exec.ExitError
-		if errors.As(err, &exit) {
+		if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 			code = exit.ExitCode()
 		}
 		switch {

@@ -122,12 +122,7 @@ var timed = []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken, oracl
 // excuses returns the delays of the try. They excuse the timed anomalies that are not
 // expected of the lock.
 func (t *Try) excuses(expected result.Expectation) *oracle.Delays {
-	var anomalies []oracle.Anomaly
-	for _, h := range timed {
-		if !slices.Contains(expected.Anomalies, h) {
-			anomalies = append(anomalies, h)
-		}
-	}
+	anomalies := slices.DeleteFunc(slices.Clone(timed), func(h oracle.Anomaly) bool { return slices.Contains(expected.Anomalies, h) })
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return oracle.NewDelays(t.delays, anomalies...)

@@ -30,7 +30,7 @@ func TestServerDelayed(t *testing.T) {
 			chaos.Check(unix.SchedSetaffinity(p.PID(), &one))
 		}
 		server := t.Own(ctx, backend.StartAlone)
-		pid := server.PID(0)
+		pid := server.PIDs()[0]
 		chaos.Check(errors.Join(unix.SchedSetaffinity(pid, &one), unix.Setpriority(unix.PRIO_PROCESS, pid, 19)))
 		c := t.Redis(server.Endpoint().Addrs[0][0])
 		t.Until(ctx, "a delay of the server", func() bool {

@@ -127,12 +127,7 @@ func (p *Plan) inOrder() []*Scenario {
 func (p *Plan) tries(s *Scenario) int { return cmp.Or(max(0, p.Tries), s.Tries) }
 
 func (p *Plan) groups(s *Scenario) [][]*harness.Variant {
-	var all []*harness.Variant
-	for _, v := range p.Locks {
-		if v.Remote != nil && s.Applies(result.Describe(v)) {
-			all = append(all, v)
-		}
-	}
+	all := slices.DeleteFunc(slices.Clone(p.Locks), func(v *harness.Variant) bool { return v.Remote == nil || !s.Applies(result.Describe(v)) })
 	size := len(all)
 	if s.Alone {
 		size = 1
@@ -179,12 +174,9 @@ func (b *batch) run(ctx context.Context, locks []*harness.Variant) error {
 		if n > 0 && !b.until.IsZero() && time.Now().After(b.until) {
 			break
 		}
-		var at []*harness.Variant
-		for _, v := range able {
-			if n >= done[v.Name] && b.count[v.Name] < tries && lost[v.Name] < mostFailures {
-				at = append(at, v)
-			}
-		}
+		at := slices.DeleteFunc(slices.Clone(able), func(v *harness.Variant) bool {
+			return n < done[v.Name] || b.count[v.Name] >= tries || lost[v.Name] >= mostFailures
+		})
 		if len(at) == 0 {
 			continue
 		}

@@ -132,10 +132,8 @@ func outlived(lock *harness.Variant) time.Duration {
 
 const tick = 500 * time.Millisecond
 
-var readerScenarios = table(Scenario{
-	Family: "readers",
-}, []Scenario{
-	{Name: "readers-together", Takes: 8, Tries: 200, Deadline: 20 * time.Second, Prompt: 2 * TTL,
+var readerScenarios = []*Scenario{
+	{Family: "readers", Name: "readers-together", Takes: 8, Tries: 200, Deadline: 20 * time.Second, Prompt: 2 * TTL,
 		Question: "Do the readers of a client that wait behind a writer enter together when it leaves?",
 		Fault:    "none: three readers of one client wait for a writer of another, which releases the lock; each reader stays until all are inside, for a second at most",
 		NoFault:  true,
@@ -181,6 +179,6 @@ var readerScenarios = table(Scenario{
 			count(ctx, 5*TTL, left, len(rs))
 		}),
 	},
-})
+}
 
 const readers = 3

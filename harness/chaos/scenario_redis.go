@@ -155,10 +155,8 @@ func (s *Subject) holds(w *Worker) bool {
 	return s.history.holds[w.ID]
 }
 
-var clusterScenarios = table(Scenario{
-	Family: "Redis Cluster",
-}, []Scenario{
-	{Name: "cluster-node-hung", Takes: 14, Tries: 60, Deadline: 30 * time.Second, Prompt: TTL,
+var clusterScenarios = []*Scenario{
+	{Family: "Redis Cluster", Name: "cluster-node-hung", Takes: 14, Tries: 60, Deadline: 30 * time.Second, Prompt: TTL,
 		Question: "Does a hung node of a Redis Cluster cost locks on the other nodes?",
 		Fault:    "one of three primaries is stopped (SIGSTOP) for four leases, and continued, while two clients lock and unlock on all of them; the other nodes continue to serve (cluster-require-full-coverage no); the locks on the running nodes are judged, and exclusion and tokens on all nodes",
 		Source:   "Redis Cluster specification; Redisson issue 2669 and, in 4.7.0, org.redisson.renewal.RenewalTask: renewals go from slot to slot, and a round ends with the first that is not answered",
@@ -198,7 +196,7 @@ var clusterScenarios = table(Scenario{
 			})
 		},
 	},
-})
+}
 
 const renewing = "redis-.*|rueidislock.*"
 

@@ -136,13 +136,9 @@ const zooLeft = 2 * time.Second
 var ticketName = regexp.MustCompile(`-?[0-9]{10,}$`)
 
 // tickets returns the paths of a lock's tickets, in the order of their numbers.
-func (s *Subject) tickets(c *zk.Conn) (paths []string, err error) {
-	all, err := below(c, s.path())
-	for _, path := range all {
-		if ticketName.MatchString(path) {
-			paths = append(paths, path)
-		}
-	}
+func (s *Subject) tickets(c *zk.Conn) ([]string, error) {
+	paths, err := below(c, s.path())
+	paths = slices.DeleteFunc(paths, func(path string) bool { return !ticketName.MatchString(path) })
 	slices.SortFunc(paths, func(a, b string) int { return strings.Compare(a[len(a)-10:], b[len(b)-10:]) })
 	return paths, err
 }

@@ -36,7 +36,7 @@ type drive struct {
 }
 
 // run starts the workers, lets them run until the limit, and waits for them. worker runs
-// one of them; wire, if not nil, reads the traffic counters.
+// one of them; wire reads the traffic counters.
 func (d *drive) run(ctx context.Context, worker func(i int), wire func() harness.Counts) {
 	back := make(chan struct{}, len(d.tallies))
 	for i, t := range d.tallies {
@@ -59,9 +59,6 @@ func (d *drive) run(ctx context.Context, worker func(i int), wire func() harness
 	}
 	d.t0, d.t1, d.heap = newSnapshot(len(d.tallies)), newSnapshot(len(d.tallies)), newHeapCounter()
 	timeout := time.NewTimer(d.rig.job.patience()) // before the window, which counts objects
-	if wire == nil {
-		wire = func() harness.Counts { return harness.Counts{} }
-	}
 	left := 0
 	if d.load != nil { // windows, or arrivals, begin together with the other ranks'
 		d.late, d.alone = d.limit.together.begin(ctx, pointWindow)
@@ -79,6 +76,9 @@ func (d *drive) run(ctx context.Context, worker func(i int), wire func() harness
 	d.load.end()
 	d.join(back, left)
 }
+
+// unwired is for workers that send no messages.
+func unwired() harness.Counts { return harness.Counts{} }
 
 // window starts the workers, measures all running, and returns how many came back early.
 func (d *drive) window(ctx context.Context, back <-chan struct{}, timeout *time.Timer, wire func() harness.Counts) (left int) {

@@ -70,7 +70,7 @@ func (l *localLoop) drive(ctx context.Context, d *drive) *result.Result {
 			}
 		}
 	}
-	d.run(ctx, func(i int) { runs[i](s, l.handles[i]) }, nil)
+	d.run(ctx, func(i int) { runs[i](s, l.handles[i]) }, unwired)
 	r := d.outcome()
 	if len(d.stuck) > 0 {
 		return r

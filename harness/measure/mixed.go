@@ -67,7 +67,7 @@ func (l *mixedLoop) drive(ctx context.Context, d *drive) *result.Result {
 	for i, t := range d.tallies {
 		workers[i] = l.newWorker(d, i, t)
 	}
-	d.run(ctx, func(i int) { workers[i].run() }, nil)
+	d.run(ctx, func(i int) { workers[i].run() }, unwired)
 	r := d.result()
 	if len(d.stuck) > 0 {
 		return r

@@ -115,9 +115,8 @@ func (l *remoteLoop) addViolations(r *result.Result, d *drive, s *remoteSection,
 	for _, w := range workers {
 		holds = append(holds, w.holds...)
 		if w.err != nil {
-			if failed++; first == nil {
-				first = w.err
-			}
+			failed++
+			first = cmp.Or(first, w.err)
 		}
 	}
 	oracle.Sort(holds)

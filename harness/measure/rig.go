@@ -42,15 +42,6 @@ func calibrate() calibration {
 
 // instruments adds the calibrations of each process: a processor's speed changes.
 func (s calibration) instruments() *Instruments {
-	if !s.Clock.Valid() {
-		s.Clock = machine.Calibrate()
-	}
-	if len(s.Topology) == 0 {
-		s.Topology = machine.ReadTopology()
-	}
-	if s.Start.CPUs == 0 {
-		s.Start = machine.ReadConditions()
-	}
 	return &Instruments{Clock: s.Clock, Work: machine.CalibrateWork(s.Clock), Topology: s.Topology, Start: s.Start}
 }
 

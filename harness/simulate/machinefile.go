@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"math"
@@ -14,7 +13,6 @@ import (
 	"reflect"
 	"slices"
 	"strings"
-	"sync"
 
 	"locklab/internal/nearest"
 )
@@ -59,12 +57,7 @@ func Named(name string) (*Machine, error) {
 
 // Load reads a machine from a file.
 func Load(file string) (*Machine, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrMachine, err)
-	}
-	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, 1<<20))
+	b, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMachine, err)
 	}
@@ -109,8 +102,7 @@ func machineError(format string, args ...any) error {
 }
 
 func jsonFault(b []byte, err error) string {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) {
+	if syntax, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at := min(int(syntax.Offset), len(b))
 		return fmt.Sprintf("line %d: %v", 1+bytes.Count(b[:at], []byte("\n")), err)
 	}
@@ -165,14 +157,14 @@ func (f machineField) decode(text json.RawMessage) error {
 
 type span struct{ lo, hi float64 }
 
-var spans = sync.OnceValue(func() map[string]span {
-	some := span{math.SmallestNonzeroFloat64, maxTime}
-	return map[string]span{
-		"ghz": {0.1, 100}, "sockets": {1, maxCaches}, "clusters": {1, maxCaches}, "cores": {1, maxCaches}, "smt": {1, maxSMT},
-		"hit": some, "rmw": some, "pause": some, "transfer": some, "shared": some, "memory": some, "occupy": some,
-		"window": {0, 1}, "sibling": {0, 100}, "favour": {0, 1000}, "jitter": {0, 0.9},
-	}
-})
+// positive is the span of a time that cannot be 0.
+var positive = span{math.SmallestNonzeroFloat64, maxTime}
+
+var spans = map[string]span{
+	"ghz": {0.1, 100}, "sockets": {1, maxCaches}, "clusters": {1, maxCaches}, "cores": {1, maxCaches}, "smt": {1, maxSMT},
+	"hit": positive, "rmw": positive, "pause": positive, "transfer": positive, "shared": positive, "memory": positive, "occupy": positive,
+	"window": {0, 1}, "sibling": {0, 100}, "favour": {0, 1000}, "jitter": {0, 0.9},
+}
 
 // Validate reports the first mistake in m.
 func (m *Machine) Validate() error {
@@ -210,7 +202,7 @@ func (m *Machine) Validate() error {
 }
 
 func (f machineField) within() error {
-	s, ok := spans()[f.name]
+	s, ok := spans[f.name]
 	if !ok {
 		s = span{0, maxTime}
 	}

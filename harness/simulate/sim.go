@@ -55,10 +55,7 @@ func (s *sim) vary(ns float64) int64 {
 }
 
 func (s *sim) fail(err error) {
-	if s.failure == nil {
-		s.failure = err
-	}
-	s.halted = true
+	s.failure, s.halted = cmp.Or(s.failure, err), true
 }
 
 func (s *sim) simulate() {

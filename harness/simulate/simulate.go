@@ -85,10 +85,7 @@ func seen(v *harness.Variant) (err error) {
 }
 
 func expected(results []Result, f func(Result) float64) result.Expected {
-	xs := make([]float64, len(results))
-	for i, r := range results {
-		xs[i] = f(r)
-	}
+	xs := result.Each(results, f)
 	return result.Expected{Median: stat.Median(xs), Lo: slices.Min(xs), Hi: slices.Max(xs)}
 }
 

@@ -121,8 +121,8 @@ func TestStartStop(t *testing.T) {
 			if err := checkAnswers(k.Name, addr); err == nil {
 				t.Error("answers after Stop")
 			}
-			if err := unix.Kill(s.PID(0), 0); err != unix.ESRCH {
-				t.Errorf("process %d is still there after Stop (%v)", s.PID(0), err)
+			if err := unix.Kill(s.PIDs()[0], 0); err != unix.ESRCH {
+				t.Errorf("process %d is still there after Stop (%v)", s.PIDs()[0], err)
 			}
 			wantEmpty(t, sys.temp)
 		})

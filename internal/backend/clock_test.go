@@ -52,7 +52,7 @@ func TestSetClock(t *testing.T) {
 	s := startClocked(t, sys, RedisOptions{Replicas: 1, Persistence: EverySecond})
 	wantReply(t, s, 0, "OK", "SET", "long", "x", "PX", "3600000")
 	wantReply(t, s, 0, "OK", "SET", "kept", "x")
-	pid := s.PID(0)
+	pid := s.PIDs()[0]
 	ahead := func(want time.Duration) {
 		t.Helper()
 		if from, to := aheadOf(t, s, 0); from > want || to < want {
@@ -82,7 +82,7 @@ func TestSetClock(t *testing.T) {
 	if from, to := aheadOf(t, s, 1); from > 0 || to < 0 {
 		t.Errorf("the clock of the other server is ahead by %v to %v", from, to)
 	}
-	if s.PID(0) != pid || !processAlive(pid) {
+	if s.PIDs()[0] != pid || !processAlive(pid) {
 		t.Error("the server has crashed")
 	}
 	// A restart is in the same time.

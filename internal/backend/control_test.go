@@ -85,15 +85,15 @@ func TestRestart(t *testing.T) {
 			s := mustStartRedisOf(t, labSystem(t), RedisOptions{Persistence: p})
 			wantReply(t, s, 0, "OK", "SET", "key", "value")
 			for range 2 { // once from a running server, once from a dead one
-				old := s.PID(0)
+				old := s.PIDs()[0]
 				requireNoError(t, s.Restart(t.Context(), 0))
 				if !processGone(old) {
 					t.Errorf("process %d is still there", old)
 				}
-				if pid := s.PID(0); pid == old || pid != s.PIDs()[0] || !processAlive(pid) {
+				if pid := s.PIDs()[0]; pid == old || !processAlive(pid) {
 					t.Errorf("the process is %d, and was %d", pid, old)
 				}
-				wantReply(t, s, 0, fmt.Sprintf("process_id:%d\r", s.PID(0)), "INFO", "server")
+				wantReply(t, s, 0, fmt.Sprintf("process_id:%d\r", s.PIDs()[0]), "INFO", "server")
 				keys, err := askServer(s, 0, 10*time.Second, "INFO", "keyspace")
 				if kept := strings.Contains(keys, "keys=1"); err != nil || kept != (p != None) {
 					t.Errorf("after a restart: %q, %v", keys, err)
@@ -109,8 +109,8 @@ func TestHurtRefused(t *testing.T) {
 	s := mustStartRedisOf(t, labSystem(t), RedisOptions{})
 	user, err := startSetup(t.Context(), labSystem(t, "LOCKLAB_REDIS", s.Endpoint().Addrs[0][0]), harness.KindRedis, Setup{})
 	requireNoError(t, err)
-	if user.PIDs() != nil || user.PID(0) != 0 || s.PID(1) != 0 {
-		t.Errorf("processes %v and %d, want none of the user's", user.PIDs(), s.PID(1))
+	if user.PIDs() != nil || len(s.PIDs()) != 1 {
+		t.Errorf("processes %v and %v, want none of the user's", user.PIDs(), s.PIDs())
 	}
 	for name, c := range map[string]struct {
 		s    *Server
@@ -163,7 +163,7 @@ func TestRestartFails(t *testing.T) {
 	if err := s.Restart(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Restart = %v, want the end of ctx", err)
 	}
-	if !processGone(s.PID(0)) {
+	if !processGone(s.PIDs()[0]) {
 		t.Error("a server runs that did not start")
 	}
 	restarted := make(chan error)
@@ -174,12 +174,12 @@ func TestRestartFails(t *testing.T) {
 		t.Errorf("Restart on a port that was taken for a while = %v", err)
 	}
 	wantReply(t, s, 0, "PONG", "PING")
-	for old := s.PID(0); s.PID(0) == old; { // the context has ended before the process starts, or after
+	for old := s.PIDs()[0]; s.PIDs()[0] == old; { // the context has ended before the process starts, or after
 		if err := s.Restart(ctx, 0); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("Restart = %v, want the end of ctx", err)
 		}
 	}
-	if !processGone(s.PID(0)) {
+	if !processGone(s.PIDs()[0]) {
 		t.Error("a server runs that nothing waits for")
 	}
 	requireNoError(t, s.Restart(t.Context(), 0))
@@ -260,11 +260,11 @@ func openFiles(t *testing.T) int {
 func TestSignal(t *testing.T) {
 	s := mustStartRedisOf(t, labSystem(t), RedisOptions{Replicas: 1})
 	for range 20 { // all threads have stopped on return
-		if stopped(s.PID(1)) && runtime.GOOS == "linux" {
+		if stopped(s.PIDs()[1]) && runtime.GOOS == "linux" {
 			t.Fatal("a server that runs counts as stopped")
 		}
 		requireNoError(t, s.Signal(1, syscall.SIGSTOP))
-		if !stopped(s.PID(1)) {
+		if !stopped(s.PIDs()[1]) {
 			t.Fatal("a server that was stopped runs")
 		}
 		requireNoError(t, s.Signal(1, syscall.SIGCONT))
@@ -278,7 +278,7 @@ func TestSignal(t *testing.T) {
 	requireNoError(t, s.Signal(1, syscall.SIGCONT))
 	wantReply(t, s, 1, "PONG", "PING")
 	requireNoError(t, s.Signal(1, syscall.SIGKILL))
-	if !processGone(s.PID(1)) {
+	if !processGone(s.PIDs()[1]) {
 		t.Fatal("the server does not die")
 	}
 	for range 2 {
@@ -293,7 +293,7 @@ func TestSignal(t *testing.T) {
 	}
 	requireNoError(t, s.Signal(0, syscall.SIGSTOP))
 	begin := time.Now()
-	if err := s.Kill(0); err != nil || processAlive(s.PID(0)) {
+	if err := s.Kill(0); err != nil || processAlive(s.PIDs()[0]) {
 		t.Errorf("Kill of a server that is stopped = %v after %v", err, time.Since(begin))
 	}
 }

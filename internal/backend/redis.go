@@ -1,6 +1,7 @@
 package backend
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -64,11 +65,7 @@ func parseRedis(text string) (harness.Endpoint, error) {
 	case u.RawQuery != "" || u.Fragment != "":
 		return bad("the URL has options: the lab supports none")
 	}
-	port := u.Port()
-	if port == "" {
-		port = "6379"
-	}
-	at.Addrs = [][]string{{net.JoinHostPort(u.Hostname(), port)}}
+	at.Addrs = [][]string{{net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "6379"))}}
 	at.Username = u.User.Username()
 	at.Password, _ = u.User.Password()
 	if u.Scheme == "rediss" {
@@ -141,14 +138,11 @@ func probeRedis(ctx context.Context, at harness.Endpoint, addr string) (answer, 
 // redisAnswer parses INFO. Valkey reports redis_version 7.2.4 and its own version separately.
 func redisAnswer(info string) answer {
 	fields := fieldsOf(info, ":")
-	version := fields["redis_version"]
-	if v := fields["valkey_version"]; v != "" {
-		version = "valkey " + v
+	valkey := fields["valkey_version"]
+	if valkey != "" {
+		valkey = "valkey " + valkey
 	}
-	if version == "" {
-		version = "unknown"
-	}
-	return answer{version: version, identity: fields["process_id"]}
+	return answer{version: cmp.Or(valkey, fields["redis_version"], "unknown"), identity: fields["process_id"]}
 }
 
 // openRedis returns a client with one connection, which it opens on first use.

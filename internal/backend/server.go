@@ -95,14 +95,6 @@ func (s *Server) PIDs() (pids []int) {
 	return pids
 }
 
-// PID returns the process id of server i, and 0 for the user's.
-func (s *Server) PID(i int) int {
-	if one, err := s.hurt(i); err == nil {
-		return s.process(one).PID()
-	}
-	return 0
-}
-
 // Signal sends server i a signal and does not wait for the effect. After [syscall.SIGSTOP] it waits
 // on Linux until the server has stopped. It never reaches a process that the lab did not start. If
 // the server is gone, the error wraps [os.ErrProcessDone].
@@ -115,7 +107,7 @@ func (s *Server) Signal(i int, sig os.Signal) error {
 		return fmt.Errorf("backend: signal %v for server %d: %w", sig, i, err)
 	}
 	if sig == syscall.SIGSTOP {
-		stops(s.PID(i))
+		stops(s.process(one).PID())
 	}
 	return nil
 }

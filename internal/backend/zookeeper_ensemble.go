@@ -67,9 +67,7 @@ type EnsembleOptions struct {
 // LOCKLAB_ZOOKEEPER. It is for faults: it starts soon and is slow under load. The error wraps
 // [harness.ErrUnavailable] if there is no program to start.
 func StartEnsembleOf(ctx context.Context, o EnsembleOptions) (*Server, error) {
-	if o.Servers == 0 {
-		o.Servers = 3
-	}
+	o.Servers = cmp.Or(o.Servers, 3)
 	if o.Servers < 1 || o.TickTime < 0 || o.SyncLimit < 0 || o.InitLimit < 0 {
 		return nil, fmt.Errorf("%w: ensemble of %d servers with ticks of %v and limits of %d and %d", harness.ErrUsage, o.Servers, o.TickTime, o.SyncLimit, o.InitLimit)
 	}

@@ -60,9 +60,6 @@ func (Clock) Name() string { return atomics.ClockName() }
 // Hz returns the rate of the clock in ticks per second.
 func (c Clock) Hz() float64 { return math.Round(1e9 / c.Period) }
 
-// Valid reports whether c can be from [Calibrate], unlike the zero value.
-func (c Clock) Valid() bool { return c.Period > 0 && c.Floor >= 0 && c.Step >= 0 }
-
 // measureHz returns the result of [agree] for the rates of three spans.
 func measureHz() (hz, ppm float64) {
 	const span = 12 * time.Millisecond

@@ -125,7 +125,7 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 	}
 }
 
-// TestShareClock: another process gets an equal clock, and refuses an invalid one.
+// TestShareClock: another process gets an equal clock.
 func TestShareClock(t *testing.T) {
 	want := Clock{Period: 1. / 3, Floor: 11.5, Step: 10, Error: 0.3, Stated: true}
 	text, err := json.Marshal(want)
@@ -133,15 +133,8 @@ func TestShareClock(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got Clock
-	if err := json.Unmarshal(text, &got); err != nil || got != want || !got.Valid() {
+	if err := json.Unmarshal(text, &got); err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)
-	}
-	for _, c := range []Clock{
-		{}, {Period: -1}, {Period: math.NaN()}, {Period: 1, Floor: math.NaN()}, {Period: 1, Floor: -1}, {Period: 1, Step: -1},
-	} {
-		if c.Valid() {
-			t.Errorf("%+v is valid", c)
-		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -106,21 +107,15 @@ func (e Environment) String() string {
 func shortCPU(model string) string {
 	model, _, _ = strings.Cut(model, " @ ")
 	model = strings.NewReplacer("(R)", "", "(TM)", "", "(tm)", "").Replace(model)
-	var words []string
-	for word := range strings.FieldsSeq(model) {
-		if word != "CPU" && word != "Processor" && !strings.HasSuffix(word, "-Core") {
-			words = append(words, word)
-		}
+	noise := func(word string) bool {
+		return word == "CPU" || word == "Processor" || strings.HasSuffix(word, "-Core")
 	}
-	return strings.Join(words, " ")
+	return strings.Join(slices.DeleteFunc(strings.Fields(model), noise), " ")
 }
 
 func shortKernel(release string) string {
 	parts := strings.SplitN(release, ".", 3)
-	if len(parts) < 2 {
-		return release
-	}
-	return parts[0] + "." + parts[1]
+	return strings.Join(parts[:min(2, len(parts))], ".")
 }
 
 // A Difference is a fact that differs between two environments.

@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"cmp"
 	"io/fs"
 	"math"
 	"slices"
@@ -240,16 +241,8 @@ func readTSC(info map[string]string) string {
 	if !slices.Contains(flags, "tsc") {
 		return ""
 	}
-	var all []string
-	for _, name := range []string{"constant", "nonstop"} {
-		if slices.Contains(flags, name+"_tsc") {
-			all = append(all, name)
-		}
-	}
-	if all == nil {
-		return "variable"
-	}
-	return strings.Join(all, "+")
+	all := slices.DeleteFunc([]string{"constant", "nonstop"}, func(name string) bool { return !slices.Contains(flags, name+"_tsc") })
+	return cmp.Or(strings.Join(all, "+"), "variable")
 }
 
 func parseCount(text string) int64 {

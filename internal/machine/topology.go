@@ -186,20 +186,12 @@ func (t Topology) Relation(a, b int) Relation {
 	if a == b {
 		return SameCPU
 	}
-	p, okP := t.place(a)
-	q, okQ := t.place(b)
-	if !okP || !okQ {
+	place := func(cpu int) int { return slices.IndexFunc(t, func(p Place) bool { return p.CPU == cpu }) }
+	i, j := place(a), place(b)
+	if i < 0 || j < 0 {
 		return Unknown
 	}
-	return p.Relation(q)
-}
-
-func (t Topology) place(cpu int) (Place, bool) {
-	i := slices.IndexFunc(t, func(p Place) bool { return p.CPU == cpu })
-	if i < 0 {
-		return Place{}, false
-	}
-	return t[i], true
+	return t[i].Relation(t[j])
 }
 
 // Groups divides the processors into groups within r of each other, in the order of t.
