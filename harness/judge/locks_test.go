@@ -53,9 +53,7 @@ func TestOpenLoops(t *testing.T) {
 	if len(ts) != 1 || ts[0].Columns[0].Metric != "goodput" || math.Abs(ts[0].Columns[0].Rate.Value-100) > 2 || math.Abs(ts[0].Rows[1].Ratios[0].Median-0.5) > 0.02 {
 		t.Errorf("%+v, want the granted shares", ts)
 	}
-	for _, r := range madeRun(rates{"mcs": spreadAround(5e5, 0.01, 10)}).Results {
-		run.Results = append(run.Results, r)
-	}
+	run.Results = append(run.Results, madeRun(rates{"mcs": spreadAround(5e5, 0.01, 10)}).Results...)
 	if ts := Tables(run, ""); len(ts) != 1 || ts[0].Columns[0].Metric != "throughput" {
 		t.Errorf("%+v, want only the closed loop", ts)
 	}

@@ -70,6 +70,7 @@ func (c *control) next(last int64) (n int64, recorded bool) {
 type tally struct {
 	activity
 	wait, handover result.Recorder
+	_              atomics.CacheLinePad
 }
 
 type activity struct {
