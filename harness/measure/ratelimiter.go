@@ -32,6 +32,7 @@ type arrivalLog struct {
 	late, dropped uint64  // of the arrivals that count
 	gone          []int64 // times of drops shortly before the window was to end, or later
 	passed        int64   // number of earlier drops
+	left          int64   // intended start of a taken sample that had not begun at the end of the drive; 0 if none
 	lag           result.Recorder
 
 	latest, index int64 // greatest delay of an arrival, in ns, and its index
@@ -59,8 +60,11 @@ func (p *rateLimiter) run(serve func(at int64, timed bool) (got, left int64, err
 			next += p.sampler.gap()
 		}
 		now, waited, ok := p.await(at)
-		if !ok {
-			break // it is due after the window
+		if !ok { // it may still be due in the window, whose end is read after the workers are stopped
+			if timed && p.counts(at) {
+				p.left = at
+			}
+			break
 		}
 		p.begun(i, at, now-at, waited)
 		if p.missed(at, now) {
@@ -216,6 +220,11 @@ func (d *drive) waiting(last, end int64) {
 	for i := l.taken() + int64(gaps.gap()) - 1; i < last; i += int64(gaps.gap()) {
 		if at := l.at(i); at >= l.from {
 			d.tallies[0].wait.Record(min(end-at, longest))
+		}
+	}
+	for _, p := range l.limiters {
+		if p.left > 0 && p.left < end {
+			d.tallies[0].wait.Record(min(end-p.left, longest))
 		}
 	}
 }
