@@ -25,7 +25,7 @@ import (
 // programs use the processors, sync.Mutex hardly hands over, and may be a third faster. If
 // goroutines are locked to threads, a handover is a switch of threads: then handovers are rare.
 //
-// A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a sync.RWMutex, which
+// A waiter may give up: see [Mutex.LockContext]. Sleep and wake-up use a channel, which
 // costs a little more than the semaphore of the runtime. A waiter polls even on one processor,
 // or if other goroutines are ready, since only the runtime can check that cheaply.
 //

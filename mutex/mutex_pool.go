@@ -8,11 +8,16 @@ import (
 	"locklab/atomics"
 )
 
-// Waiters that never give up sleep as those of package sync. A waiter that may give up has a
-// channel. In a bubble of testing/synctest, whose clock is below 0, it is not pooled, since no
-// other goroutine may use the channel.
+// A waiter sleeps on a channel. A channel made in a bubble of testing/synctest, whose clock is
+// below 0, is for the goroutines of the bubble alone. So a waiter made there has none if it never
+// gives up, and is not pooled if it may.
 var (
-	lockWaiters    = sync.Pool{New: func() any { return &mutexWaiter{parker: atomics.NewLockParker()} }}
+	lockWaiters = sync.Pool{New: func() any {
+		if mutexNow() < 0 {
+			return &mutexWaiter{parker: atomics.NewLockParker()}
+		}
+		return &mutexWaiter{parker: atomics.NewParker()}
+	}}
 	contextWaiters = sync.Pool{New: func() any { return &mutexWaiter{parker: atomics.NewParker()} }}
 )
 
