@@ -204,7 +204,8 @@ func (p *Program) names() map[string]func() []string {
 		"--scenario": scenarioNames, "--metric": metricNames, "--require": guaranteeNames,
 		"export --format": func() []string { return each(result.Exports, func(e *result.Export) string { return e.Name }) },
 		"report --format": func() []string { return []string{"json"} }, "compare --format": func() []string { return page.ChangesFormats },
-		"--machine": func() []string { return each(simulate.List(), func(m *simulate.Machine) string { return m.Name }) }, "--accept": machine.WarningKinds, "--place": func() []string { return slices.Collect(maps.Keys(places)) },
+		"--machine": func() []string { return each(simulate.List(), func(m *simulate.Machine) string { return m.Name }) },
+		"--accept":  machine.WarningKinds, "--place": func() []string { return slices.Collect(maps.Keys(places)) },
 	}
 }
 

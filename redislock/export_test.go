@@ -67,7 +67,7 @@ func Watch(c *Client, server string, interval, timeout time.Duration, dial func(
 
 const ByFailover = byFailover
 
-// Mail counts a client's mailboxes, those that are listened for, and the connections for them.
+// Mail counts the mailboxes of a client, the ones that it reads, and its connections for them.
 type Mail struct{ Boxes, Heard, Readers int }
 
 func MailOf(c *Client) Mail {
