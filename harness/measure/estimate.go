@@ -124,6 +124,7 @@ func (r *progress) left(now time.Time) time.Duration {
 }
 
 // replan adjusts the rounds after behind rounds, to end as close to the budget as possible.
+// Noisy cases come first: they have more blocks if the least number of rounds leaves time.
 func (r *progress) replan(behind int, now time.Time) {
 	p := r.plan
 	if p.Budget == 0 {
@@ -135,6 +136,7 @@ func (r *progress) replan(behind int, now time.Time) {
 		r.rounds, r.total = rounds, p.total(rounds)*len(r.builds)
 	}
 	set(max(behind, p.Least))
+	p.Race.spare = spent+r.left(now) < p.Budget
 	for r.rounds < p.Most {
 		less := r.left(now)
 		if set(r.rounds + 1); spent+(less+r.left(now))/2 > p.Budget {

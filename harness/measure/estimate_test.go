@@ -75,6 +75,9 @@ func TestReplan(t *testing.T) {
 		if r.rounds != c.want || r.done != r.total || r.total != 2*c.want || r.ahead != 0 {
 			t.Errorf("at a slowdown of %v: %d rounds, %d of %d cases, %v ahead; want %d rounds", c.slowdown, r.rounds, r.done, r.total, r.ahead, c.want)
 		}
+		if spare := r.plan.Race.spare; spare && c.slowdown == 10 || !spare && c.slowdown == 0.5 {
+			t.Errorf("at a slowdown of %v: time for noisy cases is %v", c.slowdown, spare)
+		}
 	}
 }
 

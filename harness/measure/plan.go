@@ -67,7 +67,7 @@ type Plan struct {
 	// of the workers, clients and rates, which its results cover.
 	Together *Ranks
 
-	// Race gives the blocks of far slower locks to the others.
+	// Race gives the blocks of far slower locks to the others, and spare time to noisy processes.
 	Race Race
 
 	exe string // the program that measures; "" is this one
@@ -147,7 +147,7 @@ func (p *Plan) Run(ctx context.Context, report func(Progress) error, builds ...B
 		builds = []Build{{Path: p.exe}}
 	}
 	by, known := *p, calibrate()
-	by.exe, by.Race.slow = builds[0].Path, make(map[string]int)
+	by.exe, by.Race.seen = builds[0].Path, make(map[string]*racer)
 	r := by.progress(time.Now(), builds)
 	units, draw := by.units(), rand.New(rand.NewPCG(p.Seed, uint64(p.Rounds)))
 	for round := 0; round < r.rounds; round++ {

@@ -5,25 +5,42 @@ import (
 	"math"
 	"slices"
 
+	"github.com/aclements/go-moremath/stats"
+
 	"locklab/harness/result"
+	"locklab/internal/stat"
 )
 
 // Limits of a race.
 const (
 	raceRounds = 3   // after which a lock may leave
 	farSlower  = 0.5 // of the other lock's rate
+
+	// noisy is the deviation of the logarithms of a lock's ratios that makes it noisy in a table
+	// of eleven rounds, approximately.
+	noisy = 0.25
 )
 
 // A Race finds local locks that are far slower than the fastest one and all references in every
 // pass of their process. After raceRounds such rounds in a row a lock has one block and its
 // window in the next, and the others take its time for more blocks. The ratio of a round does not
 // decide the number of its own blocks, so the error rate of the comparisons does not change.
+//
+// If the run has time left, a process whose typical lock is noisy measures twice the passes.
+// Ratios of equal locks vary alike on both sides of 1, so their variance predicts no difference.
 type Race struct {
 	// Reference, if not nil, reports whether others are compared with a lock: it takes part in
 	// all passes, and a local one has more blocks.
 	Reference func(result.Lock) bool
 
-	slow map[string]int // the number of the latest such rounds in a row, by case
+	seen  map[string]*racer // by case
+	spare bool              // the run has time left
+}
+
+// A racer is a case of a race, with the figures of its rounds.
+type racer struct {
+	slow   int       // the latest rounds in a row in which it was far slower
+	ratios []float64 // logarithms of its ratios to the first reference, by round
 }
 
 func (r Race) refers(l result.Lock) bool { return r.Reference != nil && r.Reference(l) }
@@ -43,10 +60,13 @@ func referenceTurns(n int) int { return max(1, int(math.Round(math.Sqrt(float64(
 
 // passes returns the number of passes of each case of u, all without a race.
 func (r Race) passes(u unit, all int) []int {
+	if r.spare && r.isNoisy(u) {
+		all *= 2
+	}
 	out := slices.Repeat([]int{all}, len(u))
 	var open []int
 	for i, c := range u {
-		if r.slow[c.Name()] < raceRounds {
+		if x := r.seen[c.Name()]; x == nil || x.slow < raceRounds {
 			open = append(open, i)
 			continue
 		}
@@ -56,6 +76,17 @@ func (r Race) passes(u unit, all int) []int {
 		out[i] += (all - 1) * (len(u) - len(open)) / len(open)
 	}
 	return out
+}
+
+// isNoisy reports whether the typical lock of u is noisy.
+func (r Race) isNoisy(u unit) bool {
+	var spreads []float64
+	for _, c := range u {
+		if x := r.seen[c.Name()]; x != nil && len(x.ratios) >= raceRounds {
+			spreads = append(spreads, stats.StdDev(x.ratios))
+		}
+	}
+	return stat.Median(spreads) >= noisy
 }
 
 // count adds a round: the results of one process.
@@ -71,14 +102,26 @@ func (r Race) count(round []*result.Result) {
 	rivals = append(rivals, slices.MaxFunc(compete, func(a, b *result.Result) int { return cmp.Compare(rate(a), rate(b)) }))
 	for _, x := range compete {
 		name := "lock=" + x.Lock.Name + "/" + x.Workload.Name()
-		if r.slow[name]++; slices.ContainsFunc(rivals, func(y *result.Result) bool { return !farSlowerThan(x, y) }) {
-			delete(r.slow, name)
+		if r.seen[name] == nil {
+			r.seen[name] = new(racer)
+		}
+		at := r.seen[name]
+		if at.slow++; slices.ContainsFunc(rivals, func(y *result.Result) bool { return !farSlowerThan(x, y) }) {
+			at.slow = 0
+		}
+		if ratio := stat.MedianRatio(ratesTo(x, rivals[0])); x != rivals[0] && ratio > 0 && !math.IsInf(ratio, 1) {
+			at.ratios = append(at.ratios, math.Log(ratio))
 		}
 	}
 }
 
+// ratesTo returns the ratios of the blocks of x to those of y in the same pass.
+func ratesTo(x, y *result.Result) []float64 {
+	return x.Blocks.Ratios(y.Blocks, func(b *result.Blocks) []uint64 { return b.Ops })
+}
+
 // farSlowerThan reports whether x was far slower than y in each of their passes.
 func farSlowerThan(x, y *result.Result) bool {
-	ratios := x.Blocks.Ratios(y.Blocks, func(b *result.Blocks) []uint64 { return b.Ops })
+	ratios := ratesTo(x, y)
 	return len(ratios) > 0 && slices.Max(ratios) < farSlower
 }
