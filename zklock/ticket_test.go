@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -185,8 +186,8 @@ func TestTag(t *testing.T) {
 		if got, ok := parseTag([]byte(data)); got != want.tag || ok != want.ok {
 			t.Errorf("%q: %v, %v, want %v, %v", data, got, ok, want.tag, want.ok)
 		}
-		if got := sealedData([]byte(data)); got != strings.HasPrefix(data, "zklock") {
-			t.Errorf("%q is sealed: %v", data, got)
+		if got := nameIn([]byte(data)); strings.HasPrefix(data, "zklock") && got != want.name {
+			t.Errorf("%q has the name %q, want %q", data, got, want.name)
 		}
 	}
 	for name, ok := range map[string]bool{"": true, "reindex on host 7": true, "a\nb": false, strings.Repeat("x", 257): false} {
@@ -240,7 +241,8 @@ func TestTraceAbsent(t *testing.T) {
 	}
 }
 
-// TestGuardLeavesLimit: a guard does not read the limit of its lease, which Lock is setting.
+// TestGuardLeavesLimit: neither a guard nor the loss of a Multi's mutex reads the limit of a
+// lease, which Lock is setting.
 func TestGuardLeavesLimit(t *testing.T) {
 	l := &Lease{q: &queue{c: &Client{lifetime: lifetime{open: t.Context()}}}, life: newLife(t.Context())}
 	l.limit.Begin(t.Context(), time.Nanosecond, func() time.Time { return time.Time{} }, func() {})
@@ -250,6 +252,11 @@ func TestGuardLeavesLimit(t *testing.T) {
 	if l.guard(own); l.alive.Err() != nil {
 		t.Errorf("the guard has ended the lease: %v", context.Cause(l.alive))
 	}
+	synctest.Test(t, func(t *testing.T) {
+		part := &Lease{q: l.q, life: newLife(t.Context())}
+		join([]*Lease{part})
+		part.end(ErrLost) // to read the limit is to read the deadline of a client without a connection
+	})
 }
 
 // TestRenewedWithinMaxHold: a lease that MaxHold ends first does not last longer.
