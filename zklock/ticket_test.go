@@ -143,6 +143,18 @@ func TestNodeWatchAfterCut(t *testing.T) {
 	}
 }
 
+// TestHistoryInUse: the history of a plain ticket stays, or its client could make a second one.
+func TestHistoryInUse(t *testing.T) {
+	s := histories{by: make(map[string]*history)}
+	s.take("held")
+	for i := range 100 {
+		s.leave(s.take(fmt.Sprint(i)))
+	}
+	if s.take("held") != nil {
+		t.Error("a client has two plain tickets in a queue")
+	}
+}
+
 // TestForecast: y: the ticket ahead has the predicted number, n: not; capitals: asked by name.
 func TestForecast(t *testing.T) {
 	for _, test := range []struct{ seen, want string }{
@@ -254,9 +266,21 @@ func TestGuardLeavesLimit(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		part := &Lease{q: l.q, life: newLife(t.Context())}
-		join([]*Lease{part})
+		all := join([]*Lease{part})
 		part.end(ErrLost) // to read the limit is to read the deadline of a client without a connection
+		<-all.Done()
 	})
+}
+
+// TestOwnerKeepsNext: the Unlock of a lost possession leaves the next one of the owner.
+func TestOwnerKeepsNext(t *testing.T) {
+	lost, l, next := &Lease{life: newLife(t.Context())}, new(Lease), new(possession)
+	lost.end(ErrLost)
+	lost.freed.Do(func() {}) // its ticket is gone
+	o := &Owner{now: next}
+	if held, _ := (&possession{owner: o, outer: lost, holds: map[*Lease]bool{l: true}}).leave(l); held || o.now != next {
+		t.Errorf("the lost one was held: %t; the next is kept: %t", held, o.now == next)
+	}
 }
 
 // TestRenewedWithinMaxHold: a lease that MaxHold ends first does not last longer.
