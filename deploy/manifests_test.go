@@ -11,6 +11,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"go.yaml.in/yaml/v3"
+
+	"locklab/internal/require"
 )
 
 // A manifest is a file with a YAML document, and its definition in the schemas.
@@ -30,12 +32,7 @@ var all = []manifest{
 	{"compose.yaml", []string{"compose.json"}, "<nil> <nil>", ""},
 }
 
-func requireNoError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
 
 func readText(t *testing.T, file string) string {
 	t.Helper()

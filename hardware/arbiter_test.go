@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness/result"
 	"locklab/internal/machine"
+	"locklab/internal/require"
 )
 
 func checkGrant(circuit func([]bool) (winner, closed int), pulls []bool) bool {
@@ -123,9 +124,4 @@ func TestArbiterTables(t *testing.T) {
 	}
 }
 
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError

@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/internal/require"
 	"locklab/peers"
 	redislab "locklab/redislock/lab"
 	zklab "locklab/zklock/lab"
@@ -110,12 +111,7 @@ func (g *gathering) turn(ctx context.Context, base time.Time, hold time.Duration
 	return errors.Join(err, lease.Unlock(ctx))
 }
 
-func requireNoError(tb testing.TB, err error) {
-	tb.Helper()
-	if err != nil {
-		tb.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
 
 func expectError(tb testing.TB, err, want error) {
 	tb.Helper()

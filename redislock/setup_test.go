@@ -17,6 +17,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/internal/require"
 	wireredis "locklab/internal/wire/redis"
 	"locklab/redislock"
 )
@@ -175,12 +176,7 @@ func newClient(t *testing.T, c *link) *redislock.Client {
 }
 
 // requireNoError ends the test if err is not nil.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
 
 // expectNoError fails the test if err is not nil, and lets it continue.
 func expectNoError(t testing.TB, err error) {

@@ -218,11 +218,10 @@ func (h *tenure) release() (held bool, err error) {
 	}
 	if k.localFirst {
 		k.next()
-		return h.t.release()
+	} else {
+		defer k.next()
 	}
-	held, err = h.t.release()
-	k.next()
-	return held, err
+	return h.t.release()
 }
 
 func (h *tenure) handOver() (granted, bool) {

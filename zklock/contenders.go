@@ -104,7 +104,7 @@ func nameIn(data []byte) string {
 	if name, ok := strings.CutPrefix(text, namePrefix); ok {
 		return name
 	}
-	if sealedData(data) || text == "__REVOKE__" || // by Curator's Revoker
+	if strings.HasPrefix(text, sealPrefix) || text == "__REVOKE__" || // by Curator's Revoker
 		!utf8.ValidString(text) || checkName(text) != nil {
 		return ""
 	}

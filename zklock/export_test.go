@@ -111,6 +111,16 @@ func HandOverAfterExpiry(k *Cohort) (bool, error) {
 
 func Unseal(c *Client) { sealWith(c, nil) }
 
+// MakesPlain reports whether a ticket of m is plain if sealing stops before its node is made.
+func MakesPlain(m *Mutex) (bool, error) {
+	t := newTicket(&m.queue, m.p)
+	t.claim()
+	Unseal(m.c)
+	defer t.withdraw()
+	err := t.enter()
+	return t.plain, err
+}
+
 // Forge makes c claim a seal that its tickets do not have: all clients can write to them.
 func Forge(c *Client) { sealWith(c, c.acl) }
 
@@ -175,9 +185,6 @@ func Overdue(l *Lease) { l.overdue() }
 func SetMargin(c *Client, margin time.Duration) { c.margin = margin }
 
 // Limits of paths and ACLs.
-const (
-	MaxPath = maxPath
-	MaxACL  = maxACL
-)
+const MaxPath, MaxACL = maxPath, maxACL
 
 var CheckPath = checkPath

@@ -1,7 +1,6 @@
 package zklock
 
 import (
-	"bytes"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -294,8 +293,6 @@ func parseTag(data []byte) (t tag, ok bool) {
 	}
 	return tag{words[2], words[3]}, true
 }
-
-func sealedData(data []byte) bool { return bytes.HasPrefix(data, []byte(sealPrefix)) }
 
 func checkName(name string) error {
 	if len(name) > maxName || strings.ContainsFunc(name, unicode.IsControl) {

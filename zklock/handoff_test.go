@@ -84,6 +84,9 @@ func checkForeignTicket(t *testing.T, at harness.Endpoint) {
 		t.Error("the client still seals its tickets")
 	}
 	unlockLease(t, lockNow(t, m))
+	if plain, err := zklock.MakesPlain(m); plain || err != nil {
+		t.Errorf("a ticket that all may write to is plain: %t, %v", plain, err)
+	}
 	awaitQueue(t, see, m.Path(), 0)
 }
 

@@ -151,7 +151,11 @@ func join(parts []*Lease) *Lease {
 	all := &Lease{q: parts[0].q, token: parts[0].token, parts: parts}
 	all.life = newLife(context.Background())
 	for _, part := range parts {
-		context.AfterFunc(part.alive, func() { all.Err() })
+		context.AfterFunc(part.alive, func() {
+			if all.owned.Err() == nil { // Err also reads the limit, which Lock may be setting
+				all.end(context.Cause(part.alive))
+			}
+		})
 	}
 	all.free = func() (held bool, err error) {
 		for _, part := range slices.Backward(parts) {

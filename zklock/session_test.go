@@ -103,7 +103,7 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 	}
 	p.Refuse(false)
 	l := acquireLock(t, s.Mutex(newPath(), zklock.Options{}).Lock)
-	if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 {
+	if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 || time.Until(until) > timeout {
 		t.Errorf("a lease after the suspend ends in %v: %v", time.Until(until), l.Err())
 	}
 	unlockLease(t, l)

@@ -14,6 +14,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/faultproxy"
+	"locklab/internal/require"
 	wirezk "locklab/internal/wire/zookeeper"
 	"locklab/zklock"
 )
@@ -130,12 +131,7 @@ func unlockLease(t *testing.T, l harness.Lease) {
 	requireNoError(t, l.Unlock(t.Context()))
 }
 
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
 
 // expectError reports an error unless err wraps each of want.
 func expectError(t *testing.T, err error, want ...error) {

@@ -128,9 +128,6 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 		var err error
 		if v == (view{}) {
 			if err = t.enter(); err == nil {
-				err = t.exhausted()
-			}
-			if err == nil {
 				v, err = t.p.look(t)
 			}
 		}
@@ -166,7 +163,7 @@ func (t *ticket) attempt(ctx context.Context, try bool) (*Lease, error) {
 	}
 }
 
-// enter makes sure that the ticket has a node.
+// enter makes sure that the ticket has a node, whose number may hold the lock.
 func (t *ticket) enter() error {
 	if t.doubt {
 		if err := t.find(); err != nil {
@@ -176,10 +173,12 @@ func (t *ticket) enter() error {
 	if t.node != "" && t.session != t.q.c.now().session {
 		t.anew() // the node went with its session
 	}
-	if t.node != "" {
-		return nil
+	if t.node == "" {
+		if err := t.make(); err != nil {
+			return err
+		}
 	}
-	return t.make()
+	return t.exhausted()
 }
 
 // createEphemeral makes the node of a ticket that ends with its session.

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/go-zookeeper/zk"
@@ -142,6 +143,18 @@ func TestNodeWatchAfterCut(t *testing.T) {
 	}
 }
 
+// TestHistoryInUse: the history of a plain ticket stays, or its client could make a second one.
+func TestHistoryInUse(t *testing.T) {
+	s := histories{by: make(map[string]*history)}
+	s.take("held")
+	for i := range 100 {
+		s.leave(s.take(fmt.Sprint(i)))
+	}
+	if s.take("held") != nil {
+		t.Error("a client has two plain tickets in a queue")
+	}
+}
+
 // TestForecast: y: the ticket ahead has the predicted number, n: not; capitals: asked by name.
 func TestForecast(t *testing.T) {
 	for _, test := range []struct{ seen, want string }{
@@ -185,8 +198,8 @@ func TestTag(t *testing.T) {
 		if got, ok := parseTag([]byte(data)); got != want.tag || ok != want.ok {
 			t.Errorf("%q: %v, %v, want %v, %v", data, got, ok, want.tag, want.ok)
 		}
-		if got := sealedData([]byte(data)); got != strings.HasPrefix(data, "zklock") {
-			t.Errorf("%q is sealed: %v", data, got)
+		if got := nameIn([]byte(data)); strings.HasPrefix(data, "zklock") && got != want.name {
+			t.Errorf("%q has the name %q, want %q", data, got, want.name)
 		}
 	}
 	for name, ok := range map[string]bool{"": true, "reindex on host 7": true, "a\nb": false, strings.Repeat("x", 257): false} {
@@ -240,7 +253,8 @@ func TestTraceAbsent(t *testing.T) {
 	}
 }
 
-// TestGuardLeavesLimit: a guard does not read the limit of its lease, which Lock is setting.
+// TestGuardLeavesLimit: neither a guard nor the loss of a Multi's mutex reads the limit of a
+// lease, which Lock is setting.
 func TestGuardLeavesLimit(t *testing.T) {
 	l := &Lease{q: &queue{c: &Client{lifetime: lifetime{open: t.Context()}}}, life: newLife(t.Context())}
 	l.limit.Begin(t.Context(), time.Nanosecond, func() time.Time { return time.Time{} }, func() {})
@@ -249,6 +263,23 @@ func TestGuardLeavesLimit(t *testing.T) {
 	close(own)
 	if l.guard(own); l.alive.Err() != nil {
 		t.Errorf("the guard has ended the lease: %v", context.Cause(l.alive))
+	}
+	synctest.Test(t, func(t *testing.T) {
+		part := &Lease{q: l.q, life: newLife(t.Context())}
+		all := join([]*Lease{part})
+		part.end(ErrLost) // to read the limit is to read the deadline of a client without a connection
+		<-all.Done()
+	})
+}
+
+// TestOwnerKeepsNext: the Unlock of a lost possession leaves the next one of the owner.
+func TestOwnerKeepsNext(t *testing.T) {
+	lost, l, next := &Lease{life: newLife(t.Context())}, new(Lease), new(possession)
+	lost.end(ErrLost)
+	lost.freed.Do(func() {}) // its ticket is gone
+	o := &Owner{now: next}
+	if held, _ := (&possession{owner: o, outer: lost, holds: map[*Lease]bool{l: true}}).leave(l); held || o.now != next {
+		t.Errorf("the lost one was held: %t; the next is kept: %t", held, o.now == next)
 	}
 }
 

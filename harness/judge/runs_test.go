@@ -12,6 +12,7 @@ import (
 	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/machine"
+	"locklab/internal/require"
 )
 
 // TestAlarms: alarms among equal cases are as rare as alpha; a slowed case is found.
@@ -148,9 +149,4 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError

@@ -14,6 +14,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/internal/backend"
 	"locklab/internal/leaktest"
+	"locklab/internal/require"
 )
 
 // patience limits events that must happen, also under a load of dozens.
@@ -69,13 +70,7 @@ func startServer(t *testing.T, kind string, setup backend.Setup) *backend.Server
 	return server
 }
 
-// requireNoError ends the test if err is not nil.
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
 
 func syncOf(at harness.Endpoint) string {
 	auth := ""

@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/machine"
+	"locklab/internal/require"
 )
 
 const window = 400 * time.Millisecond
@@ -197,9 +198,4 @@ func readFiles(t testing.TB, dir string) map[string]string {
 	return files
 }
 
-func requireNoError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError

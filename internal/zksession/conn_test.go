@@ -130,6 +130,7 @@ func TestProof(t *testing.T) {
 		{"if that is old enough", 0, begin, []step{{5, create, yes, 0, 17}, {11, create, yes, 0, 17}, {1, create, yes, 5, 28}}},
 		{"which may be a ping", 0, begin, []step{{5, ping, pong, 0, 17}, {12, create, yes, 5, 29}}},
 		{"and not one that is unanswered", 0, begin, []step{{5, ping, nil, 0, -1}, {12, create, yes, 0, 29}}},
+		{"the lag counts from the answer", 0, begin, []step{{5, ping, nil, 0, -1}, {3, nil, pong, 0, 20}, {11, create, yes, 0, 20}, {1, create, yes, 5, 31}}},
 		{"nor credentials", 0, begin, []step{{5, words(-4, wire.OpAuth), reply(-4, 0, 0), 0, -1}, {12, create, yes, 0, 29}}},
 		{"a refused write proves nothing", 0, begin, []step{{5, ping, pong, 0, 17}, {12, create, reply(1, -112, 0), 0, 17}}},
 		{"a multi that fails neither", 0, begin, []step{{5, ping, pong, 0, 17}, {12, multi, reply(1, 0, -1), 0, 17}}},
@@ -174,6 +175,7 @@ func TestProofUnanswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		z, k := newConn(nil)
 		greeted := time.Now()
+		z.zxid.Store(9) // of the session before, perhaps with newer data
 		k.wrote(words(0, 0, 0, 4000, 0, 0), greeted, nil)
 		time.Sleep(time.Second)
 		k.read(words(0, 4000))
@@ -181,8 +183,8 @@ func TestProofUnanswered(t *testing.T) {
 		k.read(reply(99, 0, 0)) // a stranger
 		began := time.Now()
 		k.wrote(words(6, wire.OpGetData), began, nil)
-		if p := z.Proof(); !p.Unanswered.IsZero() || !p.Committed.Equal(began) {
-			t.Errorf("at first: %+v", p)
+		if p := z.Proof(); !p.Unanswered.IsZero() || !p.Committed.Equal(began) || z.Zxid() != 0 {
+			t.Errorf("at first: %+v, zxid %d", p, z.Zxid())
 		}
 		k.wrote(words(7, wire.OpSetData), began, nil)
 		for range 1000 { // the client remembers only a few

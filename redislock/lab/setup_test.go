@@ -14,6 +14,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
 	"locklab/internal/layers"
+	"locklab/internal/require"
 	wireredis "locklab/internal/wire/redis"
 )
 
@@ -47,12 +48,7 @@ func newProxy(t *testing.T, at harness.Endpoint) (*faultproxy.Proxy, harness.End
 	return p, at
 }
 
-func requireNoError(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
+var requireNoError = require.NoError
 
 func newPlain(t *testing.T, l link) *process {
 	t.Helper()
