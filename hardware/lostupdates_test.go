@@ -79,7 +79,7 @@ func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
 		func(sum tally) bool { return sum.lost > 0 })
 }
 
-func TestOnlyAtomicBodiesSurviveTwoCPUs(t *testing.T) {
+func TestOnlyAtomicBodiesPassOnTwoCPUs(t *testing.T) {
 	requireFailuresOf(t, "two CPUs", func(b casBody) bool { return b.atomic },
 		func(sum tally) bool { return sum.lost > 0 && sum.broken() })
 }
