@@ -51,7 +51,7 @@ type FaultOutcome struct {
 	Bound float64
 
 	Window  Times // how long the lock was free and not granted
-	Margin  Times // time from the notice of a loss to the entry of the next holder
+	Notice  Times // time from the notice of a loss to the entry of the next holder
 	Overlap Times // how long there were two holders
 	Aims    []Aim
 	Skipped string // reason for not testing it, or ""
@@ -93,7 +93,7 @@ func JudgeFault(r *FaultResult) FaultOutcome {
 	row.Seen = seen(r)
 	row.count(r)
 	row.Verdict = row.compare(r.Expected)
-	row.Window, row.Margin, row.Overlap = times(r.Window, r.stuck()), times(r.Margin, 0), times(r.Overlap, 0)
+	row.Window, row.Notice, row.Overlap = times(r.Window, r.stuck()), times(r.Notice, 0), times(r.Overlap, 0)
 	row.Aims = Each(r.Aims, func(a FaultAim) Aim { return reach(r, a) })
 	return row
 }
@@ -183,8 +183,8 @@ func reach(r *FaultResult, a FaultAim) Aim {
 	switch a.Figure {
 	case "window":
 		vs = values(r.Window, r.stuck())
-	case "margin":
-		vs = values(r.Margin, 0)
+	case "notice":
+		vs = values(r.Notice, 0)
 	default:
 		for _, f := range r.Figures {
 			if f.Name == a.Figure {

@@ -92,7 +92,7 @@ func TestJudge(t *testing.T) {
 func TestWindowsAndAims(t *testing.T) {
 	aims := []result.FaultAim{
 		{Figure: "window", Quantile: 0.5, Limit: 30}, {Figure: "window", Quantile: 1, Limit: 30},
-		{Figure: "margin", Quantile: 0, Limit: 0, Least: true}, {Figure: "requests", Quantile: 0.5, Limit: 5}, {Figure: "nothing", Quantile: 1, Limit: 1},
+		{Figure: "notice", Quantile: 0, Limit: 0, Least: true}, {Figure: "requests", Quantile: 0.5, Limit: 5}, {Figure: "nothing", Quantile: 1, Limit: 1},
 	}
 	met := func(rows []result.Aim) (out []string) {
 		for _, a := range rows {
@@ -108,7 +108,7 @@ func TestWindowsAndAims(t *testing.T) {
 		return out
 	}
 	r := madeFault(func(r *result.FaultResult) {
-		r.Window, r.Margin, r.Aims = []int64{30, 10, 20, 40}, []int64{5, 3, 9}, aims
+		r.Window, r.Notice, r.Aims = []int64{30, 10, 20, 40}, []int64{5, 3, 9}, aims
 		r.Figures = []result.FaultFigure{{Name: "requests", Values: []float64{6, 4, math.NaN(), 5}}}
 	})
 	row := result.JudgeFault(r)
@@ -119,7 +119,7 @@ func TestWindowsAndAims(t *testing.T) {
 		t.Errorf("aims %v", got)
 	}
 	// A try that got stuck has an infinite window; a holder notified too late misses its aim.
-	r.Seen, r.Margin = map[oracle.Anomaly]int{oracle.Stuck: 5}, []int64{5, -1}
+	r.Seen, r.Notice = map[oracle.Anomaly]int{oracle.Stuck: 5}, []int64{5, -1}
 	row = result.JudgeFault(r)
 	if w := row.Window; w.N != 9 || !math.IsInf(w.Median, 1) || !math.IsInf(w.Most, 1) {
 		t.Errorf("with 5 that got stuck, windows %+v", w)

@@ -231,8 +231,8 @@ func scenarioFigure(rows []result.FaultOutcome) figure {
 		if r.Window.N > 0 {
 			row[4], row[5] = lasting(r.Window.Median), lasting(r.Window.Most)
 		}
-		if r.Margin.N > 0 {
-			row[6] = lasting(r.Margin.Least)
+		if r.Notice.N > 0 {
+			row[6] = lasting(r.Notice.Least)
 		}
 		f.Rows = append(f.Rows, row)
 	}
@@ -266,7 +266,7 @@ func seen(r result.FaultOutcome) []string {
 
 func aimText(a result.Aim) string {
 	format := numfmt.Number
-	if a.Figure == "window" || a.Figure == "margin" {
+	if a.Figure == "window" || a.Figure == "notice" {
 		format = lasting
 	}
 	switch {
