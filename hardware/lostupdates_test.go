@@ -291,7 +291,7 @@ func TestStuckLockIsGivenUp(t *testing.T) {
 	leaktest.All(t)
 	d := make(door)
 	place := placement{name: "one thread", cpus: []int{unbound}}
-	s := newSection(local("stuck", "", func() sync.Locker { return d }), harness.Setup{Workers: 1})
+	s := newCriticalSection(local("stuck", "", func() sync.Locker { return d }), harness.Setup{Workers: 1})
 	if err := s.play(t.Context(), place, time.Millisecond, 10*time.Millisecond); !errors.Is(err, errStuck) {
 		t.Errorf("error is %v", err)
 	}

@@ -43,7 +43,7 @@ func timedPlaces(t *testing.T, order []int, every, uses int) (waits, handovers [
 	for i := range workers {
 		workers[i] = newLocalWorker(d, i, nil)
 	}
-	s := newSection(d)
+	s := newCriticalSection(d)
 	places := make([]*tally, len(order)) // one tally per place, not per worker
 	for i := range places {
 		places[i] = new(tally)
