@@ -180,8 +180,8 @@ bench-c: ## compare Go with the same algorithms in C (needs a C compiler): ratio
 profile-redis: ## measure an acquisition of redis-queue with 8 and 50 contending clients: requests, time, and a pprof profile of the clients
 	scripts/deps redis
 	@mkdir -p $(BUILD)
-	$(GO) test -run '^$$' -bench '^BenchmarkTurn$$/^lock=redis-queue$$' -benchtime 20000x -cpuprofile $(BUILD)/turn.prof -o $(BUILD)/turn.test ./redislock
-	$(GO) tool pprof -top -cum -nodecount=60 $(BUILD)/turn.test $(BUILD)/turn.prof
+	$(GO) test -run '^$$' -bench '^BenchmarkAcquisition$$/^lock=redis-queue$$' -benchtime 20000x -cpuprofile $(BUILD)/redis.prof -o $(BUILD)/redis.test ./redislock
+	$(GO) tool pprof -top -cum -nodecount=60 $(BUILD)/redis.test $(BUILD)/redis.prof
 
 compare: build ## compare two runs: BASE=dir NEW=dir. In CI call build/locklab compare: make turns its exit status 1 (regressed) into 2
 	$(BUILD)/locklab compare $(BASE) $(NEW)

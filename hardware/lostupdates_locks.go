@@ -104,7 +104,7 @@ const (
 )
 
 func (c *lockCell) measure(ctx context.Context, span time.Duration) error {
-	s := newSection(c.lock, harness.Setup{Workers: len(c.place.cpus), Pin: c.place.pin()})
+	s := newCriticalSection(c.lock, harness.Setup{Workers: len(c.place.cpus), Pin: c.place.pin()})
 	if err := s.play(ctx, c.place, max(span, leastLockSpan), lockPatience); err != nil {
 		return fmt.Errorf("hardware: %s on %s: %w", c.lock.Name, c.place.name, err)
 	}
@@ -114,7 +114,7 @@ func (c *lockCell) measure(ctx context.Context, span time.Duration) error {
 	return nil
 }
 
-type section struct {
+type criticalSection struct {
 	lock    harness.Local
 	data    guarded // its own lock is unused
 	workers []sectionWorker
@@ -131,8 +131,8 @@ type sectionWorker struct {
 	_                 atomics.CacheLinePad
 }
 
-func newSection(v *harness.Variant, s harness.Setup) *section {
-	return &section{
+func newCriticalSection(v *harness.Variant, s harness.Setup) *criticalSection {
+	return &criticalSection{
 		lock:    v.Local(s),
 		workers: make([]sectionWorker, s.Workers),
 		begun:   make(chan struct{}, s.Workers),
@@ -141,7 +141,7 @@ func newSection(v *harness.Variant, s harness.Setup) *section {
 
 // work takes and frees the lock, once and then until the stop flag is set. The counter is
 // read on entry and written on exit: an interrupt could not split a single instruction.
-func (s *section) work(i int) {
+func (s *criticalSection) work(i int) {
 	handle, w, id := s.lock.Worker(i), &s.workers[i], uint64(i+1)
 	w.began = time.Now()
 	s.begun <- struct{}{}
@@ -167,7 +167,7 @@ var errStuck = errors.New("a worker did not come back")
 // each, so all leave.
 //
 // If one has not left after patience, the error is errStuck. Its thread stays.
-func (s *section) play(ctx context.Context, p placement, span, patience time.Duration) error {
+func (s *criticalSection) play(ctx context.Context, p placement, span, patience time.Duration) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -193,13 +193,13 @@ func (s *section) play(ctx context.Context, p placement, span, patience time.Dur
 	}
 }
 
-func (s *section) elapsed() time.Duration {
+func (s *criticalSection) elapsed() time.Duration {
 	first := slices.MinFunc(s.workers, func(a, b sectionWorker) int { return a.began.Compare(b.began) })
 	last := slices.MaxFunc(s.workers, func(a, b sectionWorker) int { return a.ended.Compare(b.ended) })
 	return last.ended.Sub(first.began)
 }
 
-func (s *section) tally() (t tally) {
+func (s *criticalSection) tally() (t tally) {
 	for i := range s.workers {
 		t.entered += s.workers[i].entered
 		t.violated += s.workers[i].violated

@@ -79,7 +79,7 @@ func TestOneInstructionLosesNothingOnOneCPU(t *testing.T) {
 		func(sum tally) bool { return sum.lost > 0 })
 }
 
-func TestOnlyAtomicBodiesSurviveTwoCPUs(t *testing.T) {
+func TestOnlyAtomicBodiesPassOnTwoCPUs(t *testing.T) {
 	requireFailuresOf(t, "two CPUs", func(b casBody) bool { return b.atomic },
 		func(sum tally) bool { return sum.lost > 0 && sum.broken() })
 }
@@ -291,7 +291,7 @@ func TestStuckLockIsGivenUp(t *testing.T) {
 	leaktest.All(t)
 	d := make(door)
 	place := placement{name: "one thread", cpus: []int{unbound}}
-	s := newSection(local("stuck", "", func() sync.Locker { return d }), harness.Setup{Workers: 1})
+	s := newCriticalSection(local("stuck", "", func() sync.Locker { return d }), harness.Setup{Workers: 1})
 	if err := s.play(t.Context(), place, time.Millisecond, 10*time.Millisecond); !errors.Is(err, errStuck) {
 		t.Errorf("error is %v", err)
 	}

@@ -142,9 +142,9 @@ const (
 	maxProcs   = 4096
 	maxServers = 7
 
-	// SliceLength is the time scale of the counts by worker. It is the shortest window of a local
-	// lock in a budget, so that every window has a slice.
-	SliceLength = 20 * time.Millisecond
+	// BucketLength is the time scale of the counts by worker. It is the shortest window of a local
+	// lock in a budget, so that every window has a bucket.
+	BucketLength = 20 * time.Millisecond
 )
 
 // The values of an axis, default first, and the families, in the order charts draw them.

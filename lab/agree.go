@@ -34,8 +34,8 @@ less than --significant of these differences of all runs are significant.`,
 			})
 		},
 	}
-	cmd.Flags().Var(&valueFlag[*float64]{&least, "90%", parseMargin}, "least", "share of the runs that must agree")
-	cmd.Flags().Var(&valueFlag[*float64]{&significant, "90%", parseMargin}, "significant", "share of the differences of 25 % or more that must be significant")
+	cmd.Flags().Var(&valueFlag[*float64]{&least, "90%", parsePercentage}, "least", "share of the runs that must agree")
+	cmd.Flags().Var(&valueFlag[*float64]{&significant, "90%", parsePercentage}, "significant", "share of the differences of 25 % or more that must be significant")
 	guarantees.flags(cmd)
 	guarantees.runFlags(cmd)
 	return cmd

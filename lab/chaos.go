@@ -50,11 +50,11 @@ never touches one that it did not start. Each lock's history is judged and compa
 the expected outcome:
 
   confirmed     as expected
-  refuted       an anomaly was seen that was not expected
+  unexpected    an anomaly was seen that was not expected
   not shown     none of the possible anomalies was seen in n tries
 
-with the upper bound, at 95 %, of their frequency. The exit status is 1 if anything is
-refuted, and 2 if nothing could be tried. With --out it keeps the results, the histories of anomalies and a report in a
+with the upper bound, at 95 %, of their frequency. The exit status is 1 if an anomaly
+was unexpected, and 2 if nothing could be tried. With --out it keeps the results, the histories of anomalies and a report in a
 directory. Ctrl-C keeps the finished results; --resume continues.`,
 		Example: `  locklab chaos list
   locklab chaos --scenario holder-pause --locks 'redis-.*,redsync,zk-.*'
@@ -129,7 +129,7 @@ func (c *chaosRun) run(ctx context.Context, stdout, stderr io.Writer) error {
 	switch {
 	case err != nil:
 		return err
-	case len(c.refuted()) > 0:
+	case len(c.unexpected()) > 0:
 		return errViolations
 	case len(c.results) > 0 && !slices.ContainsFunc(c.results, able):
 		return usage("nothing was tried: %s", c.results[0].Skipped)
@@ -171,7 +171,7 @@ func (c *chaosRun) keep(r *result.FaultResult) error {
 
 func (c *chaosRun) print(out io.Writer) error {
 	rows := each(c.results, result.JudgeFault)
-	slices.SortStableFunc(rows, func(a, b result.Survival) int { return order(a.Fault.Scenario) - order(b.Fault.Scenario) })
+	slices.SortStableFunc(rows, func(a, b result.FaultOutcome) int { return order(a.Fault.Scenario) - order(b.Fault.Scenario) })
 	return page.WriteFaults(out, rows, width(out))
 }
 
@@ -179,9 +179,9 @@ func order(name string) int {
 	return slices.IndexFunc(chaos.Suite, func(s *chaos.Scenario) bool { return s.Name == name })
 }
 
-func (c *chaosRun) refuted() (lines []string) {
+func (c *chaosRun) unexpected() (lines []string) {
 	for _, r := range c.results {
-		if row := result.JudgeFault(r); row.Verdict == result.Refuted {
+		if row := result.JudgeFault(r); row.Verdict == result.Unexpected {
 			lines = append(lines, fmt.Sprintf("%s: %s in scenario %s, which was not expected: %s", r.Lock.Name, page.Anomalies(row.Unexpected), r.Scenario, r.Expected.Why))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 )
 
 // TestChaos: a run of a scenario is stored, reported and resumed, also after the lab was
-// killed. No process of a killed lab survives.
+// killed. A killed lab leaves no process.
 func TestChaos(t *testing.T) {
 	t.Parallel()
 	needServers(t, harness.KindRedis)
@@ -83,18 +83,18 @@ func awaitGone(t *testing.T, pids []int) {
 	}
 }
 
-func TestChaosRefuted(t *testing.T) {
+func TestChaosUnexpected(t *testing.T) {
 	c := chaosRun{program: program()}
 	c.keep(&result.FaultResult{
 		Scenario: "holder-crash", Question: "?", Fault: "a crash", Lock: result.Lock{Name: "mine"}, Tries: 3,
 		Expected: result.Expectation{Why: "it is safe"}, Seen: map[oracle.Anomaly]int{oracle.TwoHolders: 1}, Notes: []string{"worker 1 beside worker 2"},
 	})
-	lines := c.refuted()
+	lines := c.unexpected()
 	if len(lines) != 1 || !strings.Contains(lines[0], "mine: two holders in scenario holder-crash") {
-		t.Errorf("refuted: %q", lines)
+		t.Errorf("unexpected: %q", lines)
 	}
 	var out strings.Builder
 	requireNoError(t, c.print(&out))
 	text := strings.Join(strings.Fields(out.String()), " ")
-	requireContains(t, text, "mine refuted: two holders", "but no anomaly was expected: it is safe", "worker 1 beside worker 2")
+	requireContains(t, text, "mine unexpected: two holders", "but no anomaly was expected: it is safe", "worker 1 beside worker 2")
 }

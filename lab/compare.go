@@ -28,7 +28,7 @@ func compared(err error) error {
 }
 
 type compareOptions struct {
-	margin              *float64 // nil without the flag
+	tolerance           *float64 // nil without the flag
 	metric, format      string
 	to                  string // compare the locks of one run with this one
 	alpha               float64
@@ -38,7 +38,7 @@ type compareOptions struct {
 
 const compareHelp = `compare pairs the cases of two runs, given by their directories, that have the same lock
 and workload. A case has regressed if the whole interval of the ratio shows it to be worse
-by more than the margin, or if its lock broke a promise in NEW. It is not worse if the
+by more than the tolerance, or if its lock broke a promise in NEW. It is not worse if the
 interval excludes that. Otherwise it is not significant. The intervals are simultaneous.
 
 Runs measured at different times cannot resolve 10 % on a noisy machine. With
@@ -53,7 +53,7 @@ baseline, or such tables by the metrics of --metric. The exit status is then 0, 
 a comparison.
 
 The exit status is the verdict (make turns 1 into 2):
-  0  no case is worse by more than the margin
+  0  no case is worse by more than the tolerance
   1  at least one case regressed
   2  no comparison: wrong usage, no baseline, nothing in common
   3  inconclusive: a case is not significant, the runs are of two machines, or a run lacks
@@ -67,7 +67,7 @@ func (p *Program) compareCommand() *cobra.Command {
 		Short: "Compare two runs, two builds, or two locks of a run, with intervals",
 		Long:  compareHelp,
 		Example: `  locklab compare runs/before runs/after
-  locklab compare runs/before runs/after --margin 10% --locks mcs,sync-mutex --metric throughput,wait-p99
+  locklab compare runs/before runs/after --tolerance 10% --locks mcs,sync-mutex --metric throughput,wait-p99
   locklab compare runs/before runs/after --format csv > changes.csv
   locklab compare --to mcs runs/locks --metric throughput,wait-p99
   locklab compare --interleave build/locklab.old build/locklab --locks mcs,clh --workers 1,2 -o build/compare`,
@@ -87,7 +87,7 @@ func (p *Program) compareCommand() *cobra.Command {
 
 func (o *compareOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	marginFlag(f, &o.margin, " (default that of the runs)")
+	toleranceFlag(f, &o.tolerance, " (default that of the runs)")
 	f.Var(chance(&o.alpha), "alpha", "chance of any false alarm, over all comparisons")
 	o.changesFlags(f)
 	f.StringVar(&o.to, "to", "", "lock to compare the other locks of one run with")
@@ -102,7 +102,7 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 }
 
 // withoutMeasuring are the flags that need no measurement.
-var withoutMeasuring = strings.Fields("margin alpha metric format to interleave locks any-host help")
+var withoutMeasuring = strings.Fields("tolerance alpha metric format to interleave locks any-host help")
 
 func metricNames() []string {
 	return each(judge.Metrics, func(m *result.Metric) string { return m.Name })
@@ -183,7 +183,7 @@ func (o *compareOptions) changes(how judge.CompareOptions, base, next *result.Ru
 // locks compares the locks of run with one of them. A difference is no regression and has no
 // exit status.
 func (o *compareOptions) locks(how judge.CompareOptions, run *result.Run, stdout, stderr io.Writer) error {
-	run.Baseline, run.Manifest.Margin = o.to, cmp.Or(how.Margin, run.Manifest.Margin)
+	run.Baseline, run.Manifest.Tolerance = o.to, cmp.Or(how.Tolerance, run.Manifest.Tolerance)
 	run.Results = filter(run.Results, func(r *result.Result) bool {
 		return how.Locks == nil || how.Locks(r.Lock) || r.Lock.Name == o.to
 	})
@@ -211,7 +211,7 @@ func (o *compareOptions) options() (how judge.CompareOptions, err error) {
 		return how, usage("--format is %q: want one of %s", o.format, strings.Join(page.ChangesFormats, ", "))
 	}
 	metrics, err := judge.FindMetrics(strings.Split(o.metric, ","))
-	return judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost, Margin: o.margin}, err
+	return judge.CompareOptions{Metrics: metrics, Alpha: o.alpha, AnyHost: o.anyHost, Tolerance: o.tolerance}, err
 }
 
 // among returns a matcher of --locks to locks of the runs, which this program may lack.

@@ -21,15 +21,15 @@ const chaosName = "chaos"
 
 // A guarding is the terms of a verdict: required guarantees, and runs of failure scenarios.
 type guarding struct {
-	margin   *float64 // nil without the flag
-	baseline string
-	require  []result.Guarantee
-	chaos    []string
-	runs     []*result.Run // in chaos
+	tolerance *float64 // nil without the flag
+	baseline  string
+	require   []result.Guarantee
+	chaos     []string
+	runs      []*result.Run // in chaos
 }
 
 func (g *guarding) flags(cmd *cobra.Command) {
-	marginFlag(cmd.Flags(), &g.margin, "")
+	toleranceFlag(cmd.Flags(), &g.tolerance, "")
 	cmd.Flags().Var(list(&g.require, parseGuarantee), "require", "recommend only distributed locks with these tested guarantees: "+guarantees(result.Guarantees))
 }
 
@@ -86,7 +86,7 @@ func loadFaults(dir string) (*result.Run, error) {
 // apply sets the flags' terms in run and adds the published outcomes of failure scenarios.
 func (g *guarding) apply(run *result.Run) error {
 	run.Require, run.Baseline = g.require, g.baseline
-	run.Manifest.Margin = cmp.Or(g.margin, run.Manifest.Margin)
+	run.Manifest.Tolerance = cmp.Or(g.tolerance, run.Manifest.Tolerance)
 	if err := g.addFaults(run); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // faultRun writes a run of synthetic failure scenarios on locks of the run in
-// reports/testdata/run: zk-fair survives failover, redis-poll does not.
+// reports/testdata/run: zk-fair tolerates failover, redis-poll does not.
 func faultRun(t *testing.T, dir string) {
 	t.Helper()
 	served := func(name string, family harness.Family, kind string) result.Lock {

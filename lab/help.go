@@ -35,7 +35,7 @@ func flagGroups() []flagGroup {
 		{"Contents", "scenario hardware chaos rtt contenders", ""},
 		{"Time", "quick rounds duration budget repeats tries short seeds seed", "warmup"},
 		{"Hosts", "ranks spawn sync any-host", "rank job assemble"},
-		{"Verdict", "to interleave as-given metric alpha margin require least strict", "baseline accept"},
+		{"Verdict", "to interleave as-given metric alpha tolerance require least strict", "baseline accept"},
 		{"Output", "out resume replace into all format json png help", ""},
 	}
 }

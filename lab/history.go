@@ -26,7 +26,7 @@ processors, system, CPU limit and GOMAXPROCS.
 Runs of different days differ by more than the code. So a change is a step that stays. A
 rank test must separate the runs before and after it. Runs in random order have such a step
 in any case of the machine with probability --alpha. The ratio of the two levels must also
-exceed the margin. That takes eight runs of a machine; with fewer, history only
+exceed the tolerance. That takes eight runs of a machine; with fewer, history only
 compares each run with the one before, as 'locklab compare' does. A run that differs alone
 is an outlier, not a change. Other differences between the two runs are listed. With --to
 the figures are ratios to another lock of the same rounds, which cancels a slow day.
@@ -57,7 +57,7 @@ func (p *Program) historyCommand() *cobra.Command {
 		},
 	}
 	f := cmd.Flags()
-	marginFlag(f, &o.margin, "")
+	toleranceFlag(f, &o.tolerance, "")
 	f.Var(chance(&o.alpha), "alpha", "chance of any false change on runs in random order, and of any false difference of neighbours")
 	o.changesFlags(f)
 	f.StringVar(&o.run.locks, "locks", "all", "which locks: names, families, statuses or regular expressions")
@@ -73,7 +73,7 @@ func (o *historyOptions) history(cmd *cobra.Command, files *saver, dirs []string
 	if err != nil {
 		return err
 	}
-	how.Margin = cmp.Or(how.Margin, new(stat.DefaultMargin))
+	how.Tolerance = cmp.Or(how.Tolerance, new(stat.DefaultTolerance))
 	runs, err := loadRuns(dirs)
 	if err == nil {
 		how.Locks, err = o.among(runs...)

@@ -54,7 +54,7 @@ func TestHistoryStatus(t *testing.T) {
 	}{
 		{steady, 0, "No case's last change is for the worse. In all: 1 no change found."},
 		{slower, 1, "REGRESSED: the last change of lock=mcs/workers=1/hold=100ns, throughput is for the worse."},
-		{append(slices.Clone(slower), "--margin", "20%"), 0, "1 no change found"},
+		{append(slices.Clone(slower), "--tolerance", "20%"), 0, "1 no change found"},
 		{faster, 0, "1 better"},
 		{few, 3, "cannot separate a step from an off day"},
 		{append(slices.Clone(steady), other...), 0, "other has one run: there is nothing to compare it with"},

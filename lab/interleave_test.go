@@ -48,7 +48,7 @@ func TestInterleave(t *testing.T) {
 	// A second comparison must not touch the first without --replace.
 	second := locklabIn(t, cmd.Dir, interleaveArgs(same, same)...)
 	requireRefusal(t, second, "already holds a run")
-	second = locklabIn(t, cmd.Dir, interleaveArgs(same, same, "--replace", "--rounds", "6", "--duration", "5ms", "--margin", "900%")...)
+	second = locklabIn(t, cmd.Dir, interleaveArgs(same, same, "--replace", "--rounds", "6", "--duration", "5ms", "--tolerance", "900%")...)
 	if stdout, stderr, status := runCommand(t, second); status == exitFailed || status == exitUsage {
 		t.Errorf("the same build twice: exit status %d\n%s%s", status, stdout, stderr)
 	}
@@ -91,7 +91,7 @@ func TestInterleaveLosses(t *testing.T) {
 					builds[i] = dying(t, when)
 				}
 			}
-			cmd := locklab(t, interleaveArgs(builds[0], builds[1], "--duration", "20ms", "--margin", "900%")...)
+			cmd := locklab(t, interleaveArgs(builds[0], builds[1], "--duration", "20ms", "--tolerance", "900%")...)
 			requireOutcome(t, cmd, c.want, c.said)
 			for i, want := range c.kept {
 				run := requireRun(t, filepath.Join(cmd.Dir, "pair", sides[i]))

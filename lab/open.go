@@ -22,7 +22,7 @@ func (o runOptions) open(p *measure.Plan, s *site.Servers, skipped []result.Skip
 	if o.Ranks > 1 {
 		m.Rank, m.Ranks, m.Job, m.Machine.Host = o.Rank, o.Ranks, o.Job, o.host
 	}
-	m.Margin = o.guarantees.margin
+	m.Tolerance = o.guarantees.tolerance
 	out, run, err := dir.open(m)
 	if err != nil || run == nil {
 		return dir.out, out, nil, err

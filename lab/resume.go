@@ -15,7 +15,7 @@ import (
 
 // The flags of the command run that define the measurement, stored and fixed for a resume.
 var planFlags = strings.Fields(workloadFlags + " " + rareWorkloadFlags + " " + serverFlags +
-	" ranks rounds duration warmup budget quick seed hardware chaos margin")
+	" ranks rounds duration warmup budget quick seed hardware chaos tolerance")
 
 func chosen(f *pflag.FlagSet, seed uint64) map[string]string {
 	m := map[string]string{"seed": fmt.Sprint(seed)}

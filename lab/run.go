@@ -259,7 +259,7 @@ func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, 
 	if err == nil {
 		err = c.try(ctx, plan, m.stderr)
 	}
-	m.violated = append(m.violated, c.refuted()...)
+	m.violated = append(m.violated, c.unexpected()...)
 	if ctx.Err() != nil {
 		return nil
 	}

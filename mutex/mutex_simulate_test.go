@@ -22,17 +22,17 @@ func TestMutexSimulated(t *testing.T) {
 	for _, name := range []string{"icelake-2x32", "skylake-8x32"} {
 		for _, hold := range []float64{0, 100, 1000} {
 			under := func(workers int, lock sync.Locker) simulate.Result {
-				return simulated(t, name, simulate.Workload{Workers: workers, Lines: 1, Hold: hold, Wake: 1000, Turns: 200 * workers}, harness.Shared(lock))
+				return simulated(t, name, simulate.Workload{Workers: workers, Lines: 1, Hold: hold, Wake: 1000, Acquisitions: 200 * workers}, harness.Shared(lock))
 			}
 			few := under(8, new(Mutex))
 			for _, workers := range []int{64, 128} {
 				ours, theirs := under(workers, new(Mutex)), under(workers, new(syncMutexModel))
 				t.Logf("%s, %d workers, %v ns: %.0f ns (8 workers: %.0f), sync.Mutex %.0f ns, ratio %.2f; Jain %.2f, %.2f; longest wait %.0f µs, %.0f µs", name, workers, hold,
-					ours.PerTurn, few.PerTurn, theirs.PerTurn, theirs.PerTurn/ours.PerTurn, ours.Jain, theirs.Jain, ours.Longest/1000, theirs.Longest/1000)
+					ours.PerAcquisition, few.PerAcquisition, theirs.PerAcquisition, theirs.PerAcquisition/ours.PerAcquisition, ours.Jain, theirs.Jain, ours.Longest/1000, theirs.Longest/1000)
 				t.Logf("the next owner is another worker: %.0f %%, of them on another socket: %.0f %%; a handover takes %.0f ns, with 8 workers %.0f ns",
 					100*(1-ours.SameWorker), 100*(1-ours.SameSocket), ours.HandOver, few.HandOver)
-				if ours.PerTurn > 2*few.PerTurn {
-					t.Errorf("%s, %v ns: %.0f ns with %d workers, %.0f ns with 8: the rate collapses", name, hold, ours.PerTurn, workers, few.PerTurn)
+				if ours.PerAcquisition > 2*few.PerAcquisition {
+					t.Errorf("%s, %v ns: %.0f ns with %d workers, %.0f ns with 8: the rate collapses", name, hold, ours.PerAcquisition, workers, few.PerAcquisition)
 				}
 			}
 		}
@@ -156,14 +156,14 @@ func TestRWMutexSimulated(t *testing.T) {
 	}{{"naples-32", 8}, {"naples-32", 32}, {"icelake-2x32", 64}} {
 		rwSlotCount = at.workers
 		for _, reads := range []int{0, 50, 90, 99, 100} {
-			perTurn := func(lock pollingRW) float64 {
-				return simulated(t, at.machine, simulate.Workload{Workers: at.workers, Hold: 50, Overlaps: true}, rwMix{lock, reads}).PerTurn
+			perAcquisition := func(lock pollingRW) float64 {
+				return simulated(t, at.machine, simulate.Workload{Workers: at.workers, Hold: 50, Overlaps: true}, rwMix{lock, reads}).PerAcquisition
 			}
-			ours := perTurn(new(pollingRWMutex))
-			if at.workers == 8 && perTurn(new(pollingRWMutex)) != ours {
+			ours := perAcquisition(new(pollingRWMutex))
+			if at.workers == 8 && perAcquisition(new(pollingRWMutex)) != ours {
 				t.Errorf("%d %% reads: another time with the same seed", reads)
 			}
-			theirs := perTurn(new(syncRWModel))
+			theirs := perAcquisition(new(syncRWModel))
 			t.Logf("%s, %d workers, %d %% reads: %.1f ns, sync.RWMutex %.1f ns, ratio %.2f", at.machine, at.workers, reads, ours, theirs, theirs/ours)
 			if reads >= 99 && at.workers >= 32 && theirs < 2*ours {
 				t.Errorf("%s, %d workers, %d %% reads: %.2f times the rate of sync.RWMutex, want 2", at.machine, at.workers, reads, theirs/ours)

@@ -83,7 +83,7 @@
 // of ten, with a minute).
 //
 // Conversely, a release that was not replicated leaves the lock taken until its lease is over
-// (ten of ten). Replicated state survives: holders keep their locks, and hand them over to the
+// (ten of ten). Replicated state is kept: holders keep their locks, and hand them over to the
 // waiters. The scenarios redis-promotion of locklab chaos show this. While there is no primary,
 // Lock repeats its request, see [Options].Outage.
 //

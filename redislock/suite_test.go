@@ -46,7 +46,7 @@ func TestMain(m *testing.M) {
 
 func BenchmarkLock(b *testing.B) { lockbench.Run(b, lab.Suite) }
 
-// contenders are clients with one connection each that take a lock in turns, without a pause.
+// contenders are clients with one connection each that take a lock in order, without a pause.
 type contenders struct {
 	links []*link
 	locks []*redislock.Mutex
@@ -65,7 +65,7 @@ func newContenders(t testing.TB, at harness.Endpoint, n int) *contenders {
 	return c
 }
 
-func (c *contenders) turns(ctx context.Context, each int) error {
+func (c *contenders) acquire(ctx context.Context, each int) error {
 	var all errgroup.Group
 	for _, m := range c.locks {
 		all.Go(func() error {
@@ -91,18 +91,18 @@ func (c *contenders) requests() (n uint64) {
 	return n
 }
 
-// BenchmarkTurn measures the cost of a turn among many clients: requests, time, allocations. make
+// BenchmarkAcquisition measures the cost of an acquisition among many clients: requests, time, allocations. make
 // profile-redis lists the functions.
-func BenchmarkTurn(b *testing.B) {
+func BenchmarkAcquisition(b *testing.B) {
 	at := locktest.Endpoint(b, harness.KindRedis)
 	for _, n := range []int{8, 50} {
 		b.Run(fmt.Sprintf("lock=redis-queue/contenders=%d", n), func(b *testing.B) {
 			c := newContenders(b, at, n)
-			requireNoError(b, c.turns(b.Context(), 2))
+			requireNoError(b, c.acquire(b.Context(), 2))
 			each, requests := max(1, b.N/n), c.requests()
 			b.ReportAllocs()
 			b.ResetTimer()
-			requireNoError(b, c.turns(b.Context(), each))
+			requireNoError(b, c.acquire(b.Context(), each))
 			b.ReportMetric(float64(c.requests()-requests)/float64(n*each), "reqs/op")
 		})
 	}

@@ -57,7 +57,7 @@ func (b *batch) judgeTry(t *Try, s *Subject, over int64) *result.FaultResult {
 	if b.worth(r) {
 		b.save(r, history, t.Number)
 	}
-	r.Window, r.Margin, r.Overlap = times(j)
+	r.Window, r.Notice, r.Overlap = times(j)
 	if len(r.Seen) > 0 {
 		all := slices.DeleteFunc(slices.Clone(oracle.Anomalies), func(h oracle.Anomaly) bool { return r.Seen[h] == 0 })
 		r.Together = []result.Together{{Anomalies: all, Tries: 1}}
@@ -97,7 +97,7 @@ func (b *batch) prove(r *result.FaultResult, j *oracle.Judgement, rules oracle.R
 	r.Figures = append(r.Figures, proven)
 }
 
-func times(j oracle.Judgement) (window, margin, overlap []int64) {
+func times(j oracle.Judgement) (window, notice, overlap []int64) {
 	granted, longest := false, time.Duration(0)
 	for _, w := range j.Windows {
 		granted, longest = granted || w.Granted, max(longest, w.Length)
@@ -105,13 +105,13 @@ func times(j oracle.Judgement) (window, margin, overlap []int64) {
 	if granted {
 		window = []int64{int64(longest)}
 	}
-	if len(j.Margins) > 0 {
-		margin = []int64{int64(slices.Min(j.Margins))}
+	if len(j.Notices) > 0 {
+		notice = []int64{int64(slices.Min(j.Notices))}
 	}
 	if j.Longest > 0 {
 		overlap = []int64{int64(j.Longest)}
 	}
-	return window, margin, overlap
+	return window, notice, overlap
 }
 
 // worth reports whether a try's history is kept: it shows something unexpected, or the

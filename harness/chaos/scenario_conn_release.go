@@ -235,7 +235,7 @@ func (s *Subject) showLost(events oracle.History, figure, prefix string, match f
 
 var cutScenarios = table(Scenario{
 	Family: "Redis connection cut", Locks: redisKinds, Expect: cutExpect, Deadline: 20 * time.Second, Prompt: TTL / 4, Tries: 200,
-	Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "holder notified before the next client enters"}}},
+	Aims: []Aim{{redisRecommended, result.FaultAim{Figure: "notice", Quantile: 0, Least: true, Limit: 0, Text: "holder notified before the next client enters"}}},
 }, []Scenario{
 	{Name: "redis-holder-cut-off", Takes: 5, Short: true,
 		Question: "Is a holder that is cut off notified before the next client enters?",

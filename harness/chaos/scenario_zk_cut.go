@@ -23,7 +23,7 @@ const (
 	cutOffWait = sampleSession + 5*time.Second
 )
 
-var notifiedBefore = []Aim{{zooSessions, result.FaultAim{Figure: "margin", Quantile: 0, Least: true, Limit: 0, Text: "holder notified before the next client enters"}}}
+var notifiedBefore = []Aim{{zooSessions, result.FaultAim{Figure: "notice", Quantile: 0, Least: true, Limit: 0, Text: "holder notified before the next client enters"}}}
 
 var zooCutScenarios = table(Scenario{
 	Family: "ZooKeeper holder cut off", Locks: zooLocks, Deadline: 60 * time.Second, Prompt: cutOffWait, Arrival: cutOffWait, Tries: 60,
@@ -52,7 +52,7 @@ var zooCutScenarios = table(Scenario{
 		Source:   "samuel/go-zookeeper issue 20; Burrows 2006, The Chubby lock service, 2.8",
 		Tests:    []result.Guarantee{result.Failover, result.Recovery},
 		Expect: []Expectation{
-			{zooSessions, nil, "its lease ends by its own clock, a margin before the session"},
+			{zooSessions, nil, "its lease ends by its own clock, a safety margin before the session"},
 			{"zk-persistent", []oracle.Anomaly{oracle.Stuck, oracle.Stall, oracle.LeftBehind}, "its ticket outlives the session: the next waits until its owner is back"},
 			{"curator-.*", []oracle.Anomaly{oracle.TwoHolders}, "it takes the session to be lost a session timeout after it has noticed, and the server ends it a timeout after the last packet"},
 			{"zk-two-level-historical", []oracle.Anomaly{oracle.TwoHolders, oracle.Stuck, oracle.Misled}, "nothing notifies it, and its local lock stays taken when a request fails, so that TryLock refuses a free lock"},

@@ -189,7 +189,7 @@ func judgeResult(t *testing.T, r *result.FaultResult, dir string) string {
 	case slices.Equal(row.Unexpected, []oracle.Anomaly{oracle.Stall}):
 		t.Logf("%s: slower than expected: %q", r.Lock.Name, r.Notes)
 		return ""
-	case row.Verdict != result.Refuted:
+	case row.Verdict != result.Unexpected:
 		return ""
 	}
 	for _, name := range r.Histories {

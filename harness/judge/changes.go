@@ -28,20 +28,20 @@ type CaseRun struct {
 // are the base and the new run.
 func (c *Comparison) Tables() []Table {
 	names := []string{"BASE", "NEW"}
-	return tablesOf(c.Rows, c.Margin, c.Level, func(int) (Table, []string) { return Table{Baseline: names[0]}, names })
+	return tablesOf(c.Rows, c.Tolerance, c.Level, func(int) (Table, []string) { return Table{Baseline: names[0]}, names })
 }
 
 // Tables returns h as one table for each metric, workload and machine: a row is a case, a
 // column is a run, and a ratio is to the last earlier run with a figure.
 func (h *History) Tables() []Table {
-	return tablesOf(h.Series, h.Margin, h.Level, func(site int) (Table, []string) {
+	return tablesOf(h.Series, h.Tolerance, h.Level, func(site int) (Table, []string) {
 		names := result.Each(h.Sites[site].Runs, func(v Visit) string { return v.Name })
 		return Table{Baseline: "the run before", Machine: h.Sites[site].Name}, names
 	})
 }
 
 // tablesOf returns the tables of ss; begin returns an empty table of a site, and its runs.
-func tablesOf(ss []HistorySeries, margin, level float64, begin func(site int) (Table, []string)) []Table {
+func tablesOf(ss []HistorySeries, tolerance, level float64, begin func(site int) (Table, []string)) []Table {
 	type key struct {
 		site   int
 		remote bool
@@ -56,14 +56,14 @@ func tablesOf(ss []HistorySeries, margin, level float64, begin func(site int) (T
 		t.Columns = result.Each(runs, func(run string) Column {
 			return Column{Run: run, Metric: s.Title(), Unit: s.Metric.Unit, Better: s.Metric.Better, Level: level}
 		})
-		t.Rows = result.Each(of, func(s HistorySeries) Entry { return s.entry(margin, t.Machine != "") })
+		t.Rows = result.Each(of, func(s HistorySeries) Entry { return s.entry(tolerance, t.Machine != "") })
 		out = append(out, t)
 	}
 	return out
 }
 
 // entry returns s as a row of a table, with its level if it is of a history.
-func (s *HistorySeries) entry(margin float64, history bool) Entry {
+func (s *HistorySeries) entry(tolerance float64, history bool) Entry {
 	row := Entry{Lock: s.Lock.Name, Status: s.Lock.Status, Modes: make([][]Mode, len(s.Points)), Case: &Case{Workers: s.Workload.Workers, Verdict: s.Verdict, Notable: s.Note() != ""}}
 	if history {
 		levels := s.Levels()
@@ -80,7 +80,7 @@ func (s *HistorySeries) entry(margin float64, history bool) Entry {
 			}
 		}
 		row.Case.Runs = append(row.Case.Runs, run)
-		row.Ratios = append(row.Ratios, compared(s.Metric, p.Before, margin))
+		row.Ratios = append(row.Ratios, compared(s.Metric, p.Before, tolerance))
 	}
 	return row
 }

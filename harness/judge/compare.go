@@ -14,11 +14,11 @@ import (
 // A GateVerdict is the conclusion about one case.
 type GateVerdict string
 
-// The verdicts. The margin is CompareOptions.Margin. The interval is of the ratio of the
+// The verdicts. The tolerance is CompareOptions.Tolerance. The interval is of the ratio of the
 // new figure to the old.
 const (
-	NotWorse       GateVerdict = "not worse"       // within the margin, or better: the interval excludes worse
-	Better         GateVerdict = "better"          // by more than the margin, over the whole interval
+	NotWorse       GateVerdict = "not worse"       // within the tolerance, or better: the interval excludes worse
+	Better         GateVerdict = "better"          // by more than the tolerance, over the whole interval
 	Regressed      GateVerdict = "regressed"       // likewise worse; or the new run broke a promise of the lock
 	NotSignificant GateVerdict = "not significant" // the interval does not exclude worse
 	TooFewRounds   GateVerdict = "too few rounds"  // no difference, however great, could be significant
@@ -46,10 +46,10 @@ const (
 // CompareOptions determine when a difference counts. The zero value of each field is its
 // default.
 type CompareOptions struct {
-	Metrics []*result.Metric       // default: the first of Suite
-	Alpha   float64                // chance of any false alarm among all comparisons; default 0.05
-	Margin  *float64               // relative worsening that counts; default the lesser of the two runs'
-	Locks   func(result.Lock) bool // which locks to compare; default all
+	Metrics   []*result.Metric       // default: the first of Suite
+	Alpha     float64                // chance of any false alarm among all comparisons; default 0.05
+	Tolerance *float64               // relative worsening that counts; default the lesser of the two runs'
+	Locks     func(result.Lock) bool // which locks to compare; default all
 
 	AnyHost bool // machines that differ only in the host name count as one, like containers
 }
@@ -63,12 +63,12 @@ type Comparison struct {
 	New  result.Manifest `json:"-"`
 	// Paired reports whether both runs were measured in the same rounds. Then the
 	// ratio is the median of one ratio per round, otherwise over all pairs of rounds.
-	Paired bool            `json:"paired"`
-	Alpha  float64         `json:"alpha"`
-	Margin float64         `json:"margin"`      // relative tolerance
-	Tests  int             `json:"comparisons"` // number of comparisons
-	Level  float64         `json:"level"`       // confidence of each interval: all hold together with 1 - Alpha
-	Rows   []HistorySeries `json:"-"`           // of two points each; Verdict is on the case
+	Paired    bool            `json:"paired"`
+	Alpha     float64         `json:"alpha"`
+	Tolerance float64         `json:"tolerance"`   // a share
+	Tests     int             `json:"comparisons"` // number of comparisons
+	Level     float64         `json:"level"`       // confidence of each interval: all hold together with 1 - Alpha
+	Rows      []HistorySeries `json:"-"`           // of two points each; Verdict is on the case
 	// Gaps are planned results missing from a run that no row represents: damaged
 	// lines, and lost cases.
 	Gaps     []string `json:"gaps"`
@@ -104,11 +104,11 @@ func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 	}
 	c := &Comparison{
 		Base: base.Manifest, New: next.Manifest, Alpha: cmp.Or(o.Alpha, DefaultAlpha),
-		Margin: min(base.Manifest.PracticalMargin(), next.Manifest.PracticalMargin()),
-		Paired: sameRounds(base.Manifest, next.Manifest),
+		Tolerance: min(base.Manifest.ToleranceOrDefault(), next.Manifest.ToleranceOrDefault()),
+		Paired:    sameRounds(base.Manifest, next.Manifest),
 	}
-	if o.Margin != nil {
-		c.Margin = *o.Margin
+	if o.Tolerance != nil {
+		c.Tolerance = *o.Tolerance
 	}
 	matches := match(o.Locks, base, next)
 	was, is := planOf("BASE", base), planOf("NEW", next)
@@ -126,7 +126,7 @@ func Compare(base, next *result.Run, o CompareOptions) (*Comparison, error) {
 	if judged == 0 && !was.lostWith(is, o.Locks) {
 		return nil, fmt.Errorf("%w: the two runs have no case in common: both must have measured the same lock with the same workload", harness.ErrUsage)
 	}
-	c.Tests, c.Level = len(tests), judgeTests(c.Rows, tests, c.Alpha, c.Margin, c.Paired)
+	c.Tests, c.Level = len(tests), judgeTests(c.Rows, tests, c.Alpha, c.Tolerance, c.Paired)
 	unlike := base.Manifest.Machine.Unlike(next.Manifest.Machine, o.AnyHost)
 	for _, t := range tests {
 		r := &c.Rows[t.row]
@@ -175,7 +175,7 @@ type test struct {
 
 // judgeTests sets the ratio and the verdict of the point of each test, and returns the
 // confidence of each interval.
-func judgeTests(rows []HistorySeries, tests []test, alpha, margin float64, paired bool) (level float64) {
+func judgeTests(rows []HistorySeries, tests []test, alpha, tolerance float64, paired bool) (level float64) {
 	level = 1 - alpha/float64(max(1, len(tests)))
 	ratio := stat.Unpaired
 	if paired {
@@ -185,7 +185,7 @@ func judgeTests(rows []HistorySeries, tests []test, alpha, margin float64, paire
 	for _, t := range tests {
 		r := ratio(t.next, t.base, level)
 		p := &rows[t.row].Points[t.point]
-		p.Before, p.Verdict = r, judgeRatio(rows[t.row].Metric, r, margin)
+		p.Before, p.Verdict = r, judgeRatio(rows[t.row].Metric, r, tolerance)
 		if paired && slices.Equal(t.base, t.next) {
 			p.Verdict = NotWorse // nothing to estimate
 		}
@@ -197,16 +197,16 @@ func judgeTests(rows []HistorySeries, tests []test, alpha, margin float64, paire
 	return level
 }
 
-func judgeRatio(m *result.Metric, ratio stat.Ratio, margin float64) GateVerdict {
+func judgeRatio(m *result.Metric, ratio stat.Ratio, tolerance float64) GateVerdict {
 	worse := worse(m, ratio)
 	switch {
 	case !ratio.Enough() || math.IsNaN(ratio.Median):
 		return TooFewRounds
-	case worse.Lo > 1+margin:
+	case worse.Lo > 1+tolerance:
 		return Regressed
-	case worse.Inverse().Lo > 1+margin:
+	case worse.Inverse().Lo > 1+tolerance:
 		return Better
-	case worse.Hi <= 1+margin:
+	case worse.Hi <= 1+tolerance:
 		return NotWorse
 	}
 	return NotSignificant

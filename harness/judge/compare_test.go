@@ -51,7 +51,7 @@ func TestVerdicts(t *testing.T) {
 		slow = append(slow, speed*0.9*(1+0.01*float64(i%3)))
 		same = append(same, speed*(0.99+0.01*float64(i%3)))
 	}
-	margin := func(v float64) CompareOptions { return CompareOptions{Margin: &v} }
+	tolerance := func(v float64) CompareOptions { return CompareOptions{Tolerance: &v} }
 	var none CompareOptions
 	for _, c := range []struct {
 		name      string
@@ -77,10 +77,10 @@ func TestVerdicts(t *testing.T) {
 		{"never anything", make([]float64, 10), make([]float64, 10), none, false, NotWorse, Fine},
 		{"different numbers of rounds", spreadAround(1e6, 0.02, 6), spreadAround(0.9e6, 0.02, 20), none, false, Regressed, Worse},
 		{"more rounds than the exact test takes", spreadAround(1e6, 0.1, 60), spreadAround(0.9e6, 0.1, 70), none, false, Regressed, Worse},
-		{"margin 0.2", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), margin(0.2), false, NotWorse, Fine},
-		{"margin 0.095", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), margin(0.095), false, Regressed, Worse},
-		{"margin 0.105", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), margin(0.105), false, NotSignificant, Unsure},
-		{"margin 0", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), margin(0), false, Regressed, Worse},
+		{"tolerance 0.2", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), tolerance(0.2), false, NotWorse, Fine},
+		{"tolerance 0.095", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), tolerance(0.095), false, Regressed, Worse},
+		{"tolerance 0.105", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), tolerance(0.105), false, NotSignificant, Unsure},
+		{"tolerance 0", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), tolerance(0), false, Regressed, Worse},
 		{"a tiny alpha", spreadAround(1e6, 0.02, 10), spreadAround(0.9e6, 0.02, 10), CompareOptions{Alpha: 1e-9}, false, TooFewRounds, Unsure},
 		{"slow, paired", weather, slow, none, true, Regressed, Worse},
 		{"same, paired", weather, same, none, true, NotWorse, Fine},

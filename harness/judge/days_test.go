@@ -36,7 +36,7 @@ var weathers = []weather{
 // drawDays returns a history of cases of equal builds that share the day, with an additional
 // scatter of 5 %.
 func drawDays(r *rand.Rand, w weather, days, cases int) *History {
-	h := &History{Alpha: DefaultAlpha, Margin: stat.DefaultMargin, Sites: []Site{{Runs: make([]Visit, days)}}, Series: make([]HistorySeries, cases)}
+	h := &History{Alpha: DefaultAlpha, Tolerance: stat.DefaultTolerance, Sites: []Site{{Runs: make([]Visit, days)}}, Series: make([]HistorySeries, cases)}
 	last := 1.0
 	for range days {
 		last = w.factor(r, last)

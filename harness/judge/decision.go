@@ -176,7 +176,7 @@ func (s Situation) compare(a, b candidate) *Ratio {
 	return s.group.ratios(s.Workers, b.Series, stat.Level(stat.Pairs(len(s.group.At(s.Workers)))))[a.Series]
 }
 
-func (s Situation) tolerance() float64 { return s.group.Run.Manifest.PracticalMargin() }
+func (s Situation) tolerance() float64 { return s.group.Run.Manifest.ToleranceOrDefault() }
 
 // DefaultLock returns the name of the lock that a Go program uses without a report.
 func (s Situation) DefaultLock() string {

@@ -116,11 +116,11 @@ func TestReadersHaveTheirDefault(t *testing.T) {
 }
 
 func TestTolerance(t *testing.T) {
-	for margin, want := range map[float64]string{0: "fast", 0.05: "fast", 0.2: DefaultBaseline} {
+	for tolerance, want := range map[float64]string{0: "fast", 0.05: "fast", 0.2: DefaultBaseline} {
 		run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), setBlocking), synthetic.With(synthetic.Fast("fast", 1.1e6), setBlocking))
-		run.Manifest.Margin = &margin
+		run.Manifest.Tolerance = &tolerance
 		if d := decideOn(t, run, string(Oversubscribed)); d.Use != want {
-			t.Errorf("tolerance %v: use %q, want %q", margin, d.Use, want)
+			t.Errorf("tolerance %v: use %q, want %q", tolerance, d.Use, want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // Metrics lists the metrics for comparing two runs, the default first.
 var Metrics = []*result.Metric{
-	result.Throughput, result.Handovers, result.P50, result.P99, result.HandoverTime, result.HandoverWaitP99, result.TurnRoundTrips,
+	result.Throughput, result.Handovers, result.P50, result.P99, result.HandoverTime, result.HandoverWaitP99, result.PeriodRoundTrips,
 	result.Jain, result.WindowJain, result.CPU, result.ServerCPU, result.Requests, result.Notifications,
 }
 

@@ -33,15 +33,15 @@ type HistoryOptions struct {
 
 // A History is the comparison of several runs, machine by machine.
 type History struct {
-	Sites    []Site          `json:"machines"`
-	Series   []HistorySeries `json:"-"`
-	Alpha    float64         `json:"alpha"`
-	Margin   float64         `json:"margin"`
-	Tests    int             `json:"comparisons"`  // of neighbouring runs
-	Level    float64         `json:"level"`        // confidence of each of their intervals: all hold together with 1 - Alpha
-	Few      int             `json:"least_runs"`   // for a step
-	To       []string        `json:"to,omitempty"` // HistoryOptions.To
-	Warnings []string        `json:"warnings"`
+	Sites     []Site          `json:"machines"`
+	Series    []HistorySeries `json:"-"`
+	Alpha     float64         `json:"alpha"`
+	Tolerance float64         `json:"tolerance"`
+	Tests     int             `json:"comparisons"`  // of neighbouring runs
+	Level     float64         `json:"level"`        // confidence of each of their intervals: all hold together with 1 - Alpha
+	Few       int             `json:"least_runs"`   // for a step
+	To        []string        `json:"to,omitempty"` // HistoryOptions.To
+	Warnings  []string        `json:"warnings"`
 }
 
 // A Site is a machine with its runs.
@@ -98,7 +98,7 @@ type HistoryPoint struct {
 	value float64 // input of the search for steps
 }
 
-// A Change is a step of a series that exceeds the margin.
+// A Change is a step of a series that exceeds the tolerance.
 type Change struct {
 	At      int         `json:"-"`       // the first point after it
 	Old     float64     `json:"before"`  // the median of the runs of that level
@@ -136,9 +136,9 @@ func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 	if len(o.Metrics) == 0 {
 		o.Metrics = Metrics[:1]
 	}
-	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Margin: stat.DefaultMargin, To: o.To, Warnings: []string{}}
-	if o.Margin != nil {
-		h.Margin = *o.Margin
+	h := &History{Alpha: cmp.Or(o.Alpha, DefaultAlpha), Tolerance: stat.DefaultTolerance, To: o.To, Warnings: []string{}}
+	if o.Tolerance != nil {
+		h.Tolerance = *o.Tolerance
 	}
 	if len(runs) < 2 {
 		return nil, fmt.Errorf("%w: a history takes two runs at least, got %d", harness.ErrUsage, len(runs))
@@ -166,7 +166,7 @@ func NewHistory(runs []*result.Run, o HistoryOptions) (*History, error) {
 		return nil, fmt.Errorf("%w: no case has a figure of %s in two runs of one machine: runs are of one machine if its host, processors, system and GOMAXPROCS are the same",
 			harness.ErrUsage, metricNames(o.Metrics))
 	}
-	h.Tests, h.Level = len(tests), judgeTests(h.Series, tests, h.Alpha, h.Margin, false)
+	h.Tests, h.Level = len(tests), judgeTests(h.Series, tests, h.Alpha, h.Tolerance, false)
 	h.steps(len(sites))
 	for i := range h.Series {
 		h.Series[i].setVerdict(h)
@@ -217,7 +217,7 @@ func (h *History) steps(sites int) {
 			}
 		}
 		for i, steps := range stat.Steps(values, alpha) {
-			of[i].change(steps, h.Margin)
+			of[i].change(steps, h.Tolerance)
 		}
 	}
 }
@@ -228,8 +228,8 @@ func (s *HistorySeries) values(from, to int) []float64 {
 }
 
 // change keeps the steps to a level that differs from the last one by more than the
-// margin: of consecutive small steps, the last counts.
-func (s *HistorySeries) change(steps []stat.Step, margin float64) {
+// tolerance: of consecutive small steps, the last counts.
+func (s *HistorySeries) change(steps []stat.Step, tolerance float64) {
 	if len(steps) == 0 {
 		return
 	}
@@ -244,10 +244,10 @@ func (s *HistorySeries) change(steps []stat.Step, margin float64) {
 		ratio := stat.Unpaired(next, level, confidence)
 		ratio.P = step.P
 		worse := worse(s.Metric, ratio).Median
-		if max(worse, 1/worse) <= 1+margin {
+		if max(worse, 1/worse) <= 1+tolerance {
 			continue
 		}
-		c := Change{At: step.At, Old: stat.Median(level), New: stat.Median(next), Ratio: compared(s.Metric, ratio, margin), Verdict: Better}
+		c := Change{At: step.At, Old: stat.Median(level), New: stat.Median(next), Ratio: compared(s.Metric, ratio, tolerance), Verdict: Better}
 		if worse > 1 {
 			c.Verdict = Regressed
 		}

@@ -87,7 +87,7 @@ func TestHistory(t *testing.T) {
 		{"no step", scatterRates(1e6, 12), Steady, Fine, nil, nil},
 		{"a step down", slices.Concat(level, scatterRates(0.8e6, 6)), Regressed, Worse, []int{6}, nil},
 		{"a step up", slices.Concat(level, scatterRates(1.25e6, 6)), Better, Fine, []int{6}, nil},
-		{"a step under the margin", slices.Concat([]float64{1e6, 1.001e6, 1.002e6, 1.003e6, 1.004e6, 1.005e6}, []float64{0.97e6, 0.971e6, 0.972e6, 0.973e6, 0.974e6, 0.975e6}), Steady, Fine, nil, nil},
+		{"a step under the tolerance", slices.Concat([]float64{1e6, 1.001e6, 1.002e6, 1.003e6, 1.004e6, 1.005e6}, []float64{0.97e6, 0.971e6, 0.972e6, 0.973e6, 0.974e6, 0.975e6}), Steady, Fine, nil, nil},
 		{"a step with a gap", slices.Concat(level, []float64{nan}, scatterRates(0.8e6, 6)), Regressed, Worse, []int{7}, nil},
 		{"an off day", slices.Concat(level, []float64{0.5e6}, scatterRates(1e6, 5)), Steady, Fine, nil, []int{6}},
 		{"a good day", slices.Concat(level, []float64{2e6}, scatterRates(1e6, 5)), Steady, Fine, nil, []int{6}},

@@ -166,29 +166,29 @@ func (p path) among(near stat.Summary, trip float64) PredictedTime {
 }
 
 // behind returns the median wait of a lock that serves in order. Each worker has the lock once
-// in a rotation, so a worker's acquisitions are as many turns apart as there are workers. This
-// time is the wait and the worker's own release. A turn is the mean time between handovers,
+// in a rotation, so a worker's acquisitions are as many periods apart as there are workers. This
+// time is the wait and the worker's own release. A period is the mean time between handovers,
 // since a sum of several is not their median times their number; distance adds to it alike.
 func (m *Model) behind(workers int, trip float64) (PredictedTime, string) {
 	path, why := m.path(workers)
-	near, turn := m.Near(result.P50, workers), m.Near(turn, workers)
+	near, period := m.Near(result.P50, workers), m.Near(handoverPeriod, workers)
 	switch {
 	case why != "":
 		return PredictedTime{}, why
 	case !m.Lock.Traits.FIFO:
 		return PredictedTime{}, unordered
-	case near.N == 0 || turn.N == 0:
+	case near.N == 0 || period.N == 0:
 		return PredictedTime{}, notContended
 	}
-	t := path.among(turn, trip)
+	t := path.among(period, trip)
 	own := m.Trips.Behind.Unlock.RoundTrips() * (trip - path.from)
-	longer := func(t float64) float64 { return float64(workers)*(t-turn.Median) - own }
+	longer := func(t float64) float64 { return float64(workers)*(t-period.Median) - own }
 	return PredictedTime{near.Median + longer(t.Value), near.Median + longer(t.Lo), near.Median + longer(t.Hi)}, ""
 }
 
-// turn is the mean time from one handover to the next, in ns.
-var turn = &result.Metric{Read: func(r *result.Result) result.Reading {
-	trips, ok := result.TurnRoundTrips.Of(r)
+// handoverPeriod is the mean time from one handover to the next, in ns.
+var handoverPeriod = &result.Metric{Read: func(r *result.Result) result.Reading {
+	trips, ok := result.PeriodRoundTrips.Of(r)
 	trip, known := result.RoundTrip.Of(r)
 	return result.Reading{Value: trips * trip, Known: ok && known}
 }}

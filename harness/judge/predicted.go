@@ -36,7 +36,7 @@ var (
 	}
 	Behind = &PredictedSituation{
 		Name:   "behind others",
-		Doc:    "median wait among several workers of a lock that serves in order: longer by one turn for each worker, less its own release",
+		Doc:    "median wait among several workers of a lock that serves in order: longer by one period for each worker, less its own release",
 		Paper:  "Lazowska et al. 1984",
 		Metric: result.P50,
 		of:     (*Model).behind,

@@ -38,7 +38,7 @@ func TestAlarms(t *testing.T) {
 			if paired {
 				base.Manifest.Pair, same.Manifest.Pair, slow.Manifest.Pair = "p", "p", "p"
 			}
-			if c, _ := Compare(base, same, CompareOptions{Margin: &none}); c.Outcome() == Worse {
+			if c, _ := Compare(base, same, CompareOptions{Tolerance: &none}); c.Outcome() == Worse {
 				alarms++
 			}
 			if c, _ := Compare(base, slow, CompareOptions{}); c.Outcome() == Worse {

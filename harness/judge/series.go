@@ -133,7 +133,7 @@ func (s *HistorySeries) Levels() (out []Level) {
 }
 
 // findOff marks the points off their level. Such a point is outside the range of at least two
-// others of its level by more than the margin, and its rounds differ significantly from both
+// others of its level by more than the tolerance, and its rounds differ significantly from both
 // neighbours'. The newest has one neighbour, and is marked only if there are enough other runs
 // for a level. The first is never marked: there may have been another level before.
 func (s *HistorySeries) findOff(h *History) {
@@ -147,7 +147,7 @@ func (s *HistorySeries) findOff(h *History) {
 			if !s.Points[i].Verdict.Changed() || !newest && !s.Points[at[k+1]].Verdict.Changed() {
 				continue
 			}
-			s.Points[i].Off = s.offFrom(i, h.Margin)
+			s.Points[i].Off = s.offFrom(i, h.Tolerance)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func (s *HistorySeries) Others(i int) (least, most float64) {
 	return least, most
 }
 
-func (s *HistorySeries) offFrom(i int, margin float64) GateVerdict {
+func (s *HistorySeries) offFrom(i int, tolerance float64) GateVerdict {
 	value := s.Points[i].value
 	lo, hi := s.Others(i)
 	worse := func(to float64) float64 {
@@ -178,9 +178,9 @@ func (s *HistorySeries) offFrom(i int, margin float64) GateVerdict {
 		return to/value - 1
 	}
 	switch {
-	case min(worse(lo), worse(hi)) > margin:
+	case min(worse(lo), worse(hi)) > tolerance:
 		return OffWorse
-	case max(worse(lo), worse(hi)) < -margin:
+	case max(worse(lo), worse(hi)) < -tolerance:
 		return OffBest
 	}
 	return ""
@@ -192,7 +192,7 @@ func (s *HistorySeries) Notable() bool {
 		s.Verdict == FewRuns && slices.ContainsFunc(s.Points, func(p HistoryPoint) bool { return p.Verdict.Changed() })
 }
 
-// Changed reports whether two runs differ significantly, by more than the margin.
+// Changed reports whether two runs differ significantly, by more than the tolerance.
 func (v GateVerdict) Changed() bool { return v == Regressed || v == Better }
 
 func historyWarnings(h *History) (out []string) {

@@ -232,7 +232,7 @@ func (g *Group) ratios(w int, base *Series, level float64) map[*Series]*Ratio {
 		return stat.Paired(xs, ys, level)
 	})
 	for i, r := range stat.Moderate(rs) {
-		if c := compared(g.Metric(w), r, g.Run.Manifest.PracticalMargin()); c != nil {
+		if c := compared(g.Metric(w), r, g.Run.Manifest.ToleranceOrDefault()); c != nil {
 			c.Blocks = at[i].Cells[w].blocks()
 			out[at[i]] = c
 		}

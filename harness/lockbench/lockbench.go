@@ -36,7 +36,7 @@ func Main(m interface{ Run() int }) {
 // units are the metrics of a benchmark line, in order, with the distribution among workers.
 var units = []string{
 	"ns/op", "acq/s", "p50-ns/op", "p99-ns/op", "p999-ns/op", "handovers/s", "handover-ns/op",
-	"transfers/handover", "roundtrip-ns/op", "roundtrips/turn", "roundtrips/handover", "p99-roundtrips/op",
+	"transfers/handover", "roundtrip-ns/op", "roundtrips/period", "roundtrips/handover", "p99-roundtrips/op",
 	"hold-%", "handover-%", "wait-%",
 	"jain-%", "streak-p99", "gap-p99", "lwss-%", "mttr-acq", "bypass-acq",
 	"overlap-%", "cpu-ns/op", "switches/op", "preemptions/op", "reqs/op", "notifs/op",

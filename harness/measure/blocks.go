@@ -99,7 +99,7 @@ func (p *Plan) measureUnit(ctx context.Context, u unit, known calibration, round
 		s.Block = length
 		for k, n := range p.Race.passes(u, passes) {
 			c := u[k]
-			s.Shared = append(s.Shared, share{c.Lock.Name, fmt.Sprintf("%s-%d-%d", p.RunID, serial, k), n, p.Race.turns(c, len(u)), p.access(c)})
+			s.Shared = append(s.Shared, share{c.Lock.Name, fmt.Sprintf("%s-%d-%d", p.RunID, serial, k), n, p.Race.blocks(c, len(u)), p.access(c)})
 			limit += 4 * p.estimate(c, 1, round)
 		}
 		heard, failed := ask(ctx, s, limit)
@@ -141,7 +141,7 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 	}()
 	process := rand.Uint64() // a resumed run measures in another process, with the same seed
 	for i, job := range jobs {
-		x := &sharer{turns: s.Shared[i].Turns, blocks: result.Blocks{Process: process}}
+		x := &sharer{perPass: s.Shared[i].PerPass, blocks: result.Blocks{Process: process}}
 		all = append(all, x)
 		shared := slices.ContainsFunc(jobs[:i], func(j Job) bool { return j.At.Kind == job.At.Kind })
 		if _, err := x.open(ctx, in, job, shared); err != nil {
@@ -159,7 +159,7 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 				all[i].add(pass, new(result.Result))
 				continue
 			}
-			order = append(order, slices.Repeat([]int{i}, x.Turns)...)
+			order = append(order, slices.Repeat([]int{i}, x.PerPass)...)
 		}
 		rng.Shuffle(len(order), func(i, j int) { order[i], order[j] = order[j], order[i] })
 		for _, i := range order {
@@ -185,11 +185,11 @@ func measureShared(ctx context.Context, in *Instruments, jobs []Job, s spec, out
 
 // A sharer is one of the locks in a process, or the only one.
 type sharer struct {
-	rig    *Rig
-	meter  *serverMeter
-	turns  int // blocks in each pass
-	blocks result.Blocks
-	sum    result.Result // of the blocks
+	rig     *Rig
+	meter   *serverMeter
+	perPass int // blocks
+	blocks  result.Blocks
+	sum     result.Result // of the blocks
 }
 
 // open sets up the lock of job and warms it up. It returns the result of the warm-up.
@@ -268,7 +268,7 @@ func (x *sharer) window(ctx context.Context, pass, round int, out io.Writer) err
 }
 
 func (x *sharer) add(pass int, r *result.Result) {
-	if x.turns > 1 {
+	if x.perPass > 1 {
 		x.blocks.Passes = append(x.blocks.Passes, pass)
 	}
 	x.blocks.Elapsed = append(x.blocks.Elapsed, int64(r.Elapsed))

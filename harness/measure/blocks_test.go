@@ -91,7 +91,7 @@ func measureBlocks(t *testing.T, jobs []Job, s spec) []*result.Result {
 // TestSkippedPass: a lock that left the race has only its first block and its window; a
 // reference has several blocks in a pass.
 func TestSkippedPass(t *testing.T) {
-	s := spec{Workload: harness.Workload{Workers: 1, Window: 5 * time.Millisecond}, Block: 5 * time.Millisecond, Shared: []share{{Passes: 3, Turns: 3}, {Passes: 1, Turns: 1}}}
+	s := spec{Workload: harness.Workload{Workers: 1, Window: 5 * time.Millisecond}, Block: 5 * time.Millisecond, Shared: []share{{Passes: 3, PerPass: 3}, {Passes: 1, PerPass: 1}}}
 	jobs := []Job{{Lock: good, Workload: s.Workload}, {Lock: readers, Workload: s.Workload}}
 	all, resumed := measureBlocks(t, jobs, s), measureBlocks(t, jobs, s)
 	if p := all[0].Blocks.Process; p != all[1].Blocks.Process || p == resumed[0].Blocks.Process {

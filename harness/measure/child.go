@@ -142,10 +142,10 @@ func writeResult(out io.Writer, res *result.Result, round int) error {
 }
 
 type share struct {
-	Lock   string
-	Key    string
-	Passes int // in which it takes part
-	Turns  int // blocks in each pass
+	Lock    string
+	Key     string
+	Passes  int // in which it takes part
+	PerPass int // blocks
 	Access
 }
 

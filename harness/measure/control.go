@@ -82,7 +82,7 @@ type activity struct {
 
 	begin, end  int64        // ns since epoch, in the loop
 	hold, think result.Spans // of timed acquisitions
-	slices      slicer
+	buckets     bucketCounter
 }
 
 // counts are the totals of a worker so far.
@@ -100,7 +100,7 @@ func (t *tally) publish(ops, handovers uint64) {
 // done must be called after each batch; recorded: it began in the window.
 func (t *tally) done(ops, handovers uint64, recorded bool) {
 	t.publish(ops, handovers)
-	t.slices.add(ops, recorded)
+	t.buckets.add(ops, recorded)
 }
 
 func (t *tally) counts() counts { return t.pub.get() }

@@ -66,7 +66,7 @@ func TestSlowIsNotStuck(t *testing.T) {
 // TestLeavesEarly: at the end of a drive no waiter takes the lock again, even in a batch.
 func TestLeavesEarly(t *testing.T) {
 	w := instruments().bench(false).w
-	var s section
+	var s criticalSection
 	got := func(last int) uint64 {
 		s.last = last
 		done, _ := w.batch(&s, noLock{}, 64, false)

@@ -245,9 +245,9 @@ func (d *drive) result() *result.Result {
 		return r // the workers still write, so their data must not be read
 	}
 	var wait, handover result.Recorder
-	var workers []*slicer
+	var workers []*bucketCounter
 	for _, t := range d.tallies {
-		workers = append(workers, &t.slices)
+		workers = append(workers, &t.buckets)
 		t.wait.Drain(&wait)
 		t.handover.Drain(&handover)
 		r.Hold, r.Think = r.Hold.Merge(t.hold), r.Think.Merge(t.think)
@@ -260,7 +260,7 @@ func (d *drive) result() *result.Result {
 			Remedy: "use fewer workers or a shorter hold time",
 		})
 	}
-	addSlices(r, workers)
+	addBuckets(r, workers)
 	r.Overlap = d.overlap()
 	return r
 }

@@ -46,7 +46,7 @@ func (p *Plan) estimate(c Case, n, round int) time.Duration {
 		passes, length := p.blocks(c.Workload, remote, round)
 		blocks = time.Duration(passes) * length
 		if !remote {
-			blocks += blocks * time.Duration(referenceTurns(n)-1) / time.Duration(n)
+			blocks += blocks * time.Duration(referenceBlocks(n)-1) / time.Duration(n)
 		}
 	}
 	switch {

@@ -27,9 +27,9 @@ func (r *Rig) newHandles() (handles []sync.Locker) {
 
 func (l *localLoop) close() error { return nil }
 
-// A section is the data that the lock under test guards. Its fields are deliberately not
+// A criticalSection is the data that the lock under test guards. Its fields are deliberately not
 // atomic: if the lock admits two workers, increments of n get lost.
-type section struct {
+type criticalSection struct {
 	_     atomics.CacheLinePad
 	n     uint64 // acquisitions
 	last  int    // previous holder
@@ -46,23 +46,23 @@ type section struct {
 	data structure // of the workload's section, shared with the workers; nil without one
 }
 
-func newSection(d *drive) *section {
+func newCriticalSection(d *drive) *criticalSection {
 	handovers := newSampler(d, -1)
-	return &section{last: -1, next: handovers.gap(), log: result.NewOwnerLog(d.tuning.expected, d.rig.job.Seed),
+	return &criticalSection{last: -1, next: handovers.gap(), log: result.NewOwnerLog(d.tuning.expected, d.rig.job.Seed),
 		data: newStructure(d.rig.job.Workload.Section)}
 }
 
 func (l *localLoop) drive(ctx context.Context, d *drive) *result.Result {
-	s := newSection(d)
+	s := newCriticalSection(d)
 	// All memory of a worker is allocated before the window, which counts objects.
-	workers, runs := make([]*localWorker, len(d.tallies)), make([]func(*section, sync.Locker), len(d.tallies))
+	workers, runs := make([]*localWorker, len(d.tallies)), make([]func(*criticalSection, sync.Locker), len(d.tallies))
 	for i, t := range d.tallies {
 		w := newLocalWorker(d, i, t)
 		w.hold.guard(s.data, i)
 		workers[i], runs[i] = w, w.run
 		if d.load != nil {
 			p := newRateLimiter(d, i, func() int64 { return w.clock.Nanoseconds(w.clock.Now()-d.load.tick) - headstart }, spinOrYield(len(d.tallies)))
-			runs[i] = func(s *section, lock sync.Locker) {
+			runs[i] = func(s *criticalSection, lock sync.Locker) {
 				_ = p.run(func(at int64, timed bool) (got, left int64, err error) {
 					got, left = w.serve(p, s, lock, at, timed)
 					return got, left, nil
@@ -114,7 +114,7 @@ func newLocalWorker(d *drive, i int, t *tally) *localWorker {
 	return worker
 }
 
-func (w *localWorker) run(s *section, lock sync.Locker) {
+func (w *localWorker) run(s *criticalSection, lock sync.Locker) {
 	last := int64(0)
 	for n, recorded := w.c.next(last); n != 0; n, recorded = w.c.next(last) {
 		last = n
@@ -129,7 +129,7 @@ func (w *localWorker) run(s *section, lock sync.Locker) {
 // It reads the counter on entry and writes it back on exit, so that an overlap loses an
 // increment. A sampled acquisition only reads the clock inside; w keeps the readings, because
 // a variable across the calls would cost every acquisition.
-func (w *localWorker) batch(s *section, lock sync.Locker, most uint64, recorded bool) (done, handovers uint64) {
+func (w *localWorker) batch(s *criticalSection, lock sync.Locker, most uint64, recorded bool) (done, handovers uint64) {
 	first := w.done
 	for k, end := first, first+most; k != end; k++ {
 		timed := k == w.next
@@ -179,7 +179,7 @@ func (w *localWorker) batch(s *section, lock sync.Locker, most uint64, recorded 
 
 // passed chooses the next handover to time, and records the time since a release by another
 // worker, if record is set.
-func (w *localWorker) passed(s *section, record bool) {
+func (w *localWorker) passed(s *criticalSection, record bool) {
 	if record {
 		w.t.handover.Record(w.clock.Nanoseconds(w.clock.Now() - s.stamp))
 	}
@@ -219,7 +219,7 @@ func spinOrYield(workers int) func(int64) {
 
 // serve takes the lock for the arrival at at and returns when it got and left the lock, if that
 // is measured. After the deadline it does nothing inside: a handle cannot withdraw.
-func (w *localWorker) serve(p *rateLimiter, s *section, lock sync.Locker, at int64, timed bool) (got, left int64) {
+func (w *localWorker) serve(p *rateLimiter, s *criticalSection, lock sync.Locker, at int64, timed bool) (got, left int64) {
 	lock.Lock()
 	n := s.n
 	if timed || p.deadline > 0 {

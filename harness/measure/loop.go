@@ -83,7 +83,7 @@ func judgeLoop(r *result.Result, log *harness.LoopLog) {
 	}
 	r.Wait, r.Overlap = wait.Snapshot(), overlap(workers, log.Open, log.Close)
 	owners(r, holds, log.Open, log.Close)
-	loopSlices(r, holds, log.Open)
+	loopBuckets(r, holds, log.Open)
 	r.Violations = oracle.Overlaps(holds, r.Lock.Traits.Permits)
 }
 

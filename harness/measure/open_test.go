@@ -29,13 +29,13 @@ func checkArrivals(t *testing.T, r *result.Result) {
 
 func checkUnowned(t *testing.T, r *result.Result) {
 	t.Helper()
-	if len(r.Owners) > 0 || len(r.Slices) > 0 || r.Handovers > 0 || len(r.Handover) > 0 || r.Unserved > 0 {
-		t.Errorf("it tells the workers of an open loop apart: %d owners, %d slices, %d handovers", len(r.Owners), len(r.Slices), r.Handovers)
+	if len(r.Owners) > 0 || len(r.BucketCounts) > 0 || r.Handovers > 0 || len(r.Handover) > 0 || r.Unserved > 0 {
+		t.Errorf("it tells the workers of an open loop apart: %d owners, %d buckets, %d handovers", len(r.Owners), len(r.BucketCounts), r.Handovers)
 	}
 	for _, m := range result.Metrics {
 		_, ok := m.Of(r)
 		if worker := []*result.Metric{result.Jain, result.WindowJain, result.Starved, result.BusyHalf, result.MinMax, result.Spread,
-			result.Handovers, result.TurnRoundTrips, result.WaitShare, result.HoldShare, result.CPU}; ok && slices.Contains(worker, m) {
+			result.Handovers, result.PeriodRoundTrips, result.WaitShare, result.HoldShare, result.CPU}; ok && slices.Contains(worker, m) {
 			t.Errorf("it has a figure of %s", m.Name)
 		}
 	}

@@ -44,14 +44,14 @@ func (in *Instruments) perAcquisition(burst func()) float64 {
 // A bench is the loop of a worker around a lock that does nothing.
 type bench struct {
 	w *localWorker
-	s *section
+	s *criticalSection
 }
 
 // bench returns a loop that times each acquisition, or none.
 func (in *Instruments) bench(timed bool) *bench {
 	b := &bench{
 		w: &localWorker{c: newControl(Limit{Ops: 1}, 1), t: new(tally), clock: in.Clock, sampler: samplerOf(1, 0), next: math.MaxUint64},
-		s: &section{log: result.NewOwnerLog(0, 0), next: math.MaxUint64},
+		s: &criticalSection{log: result.NewOwnerLog(0, 0), next: math.MaxUint64},
 	}
 	if timed {
 		b.w.next, b.s.next = 0, 1

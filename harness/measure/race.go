@@ -45,18 +45,18 @@ type racer struct {
 
 func (r Race) refers(l result.Lock) bool { return r.Reference != nil && r.Reference(l) }
 
-// turns returns the number of blocks of c in each pass of n locks.
-func (r Race) turns(c Case, n int) int {
+// blocks returns the number of blocks of c in each pass of n locks.
+func (r Race) blocks(c Case, n int) int {
 	if c.Lock.Remote != nil || !r.refers(result.Describe(c.Lock)) {
 		return 1
 	}
-	return referenceTurns(n)
+	return referenceBlocks(n)
 }
 
-// referenceTurns returns the blocks of a reference. The ratios of all others have its error,
+// referenceBlocks returns the blocks of a reference. The ratios of all others have its error,
 // which is least if it has the square root of their number. Source: C. Dunnett, "A Multiple
 // Comparison Procedure for Comparing Several Treatments with a Control", JASA 50, 1955.
-func referenceTurns(n int) int { return max(1, int(math.Round(math.Sqrt(float64(n-1))))) }
+func referenceBlocks(n int) int { return max(1, int(math.Round(math.Sqrt(float64(n-1))))) }
 
 // passes returns the number of passes of each case of u, all without a race.
 func (r Race) passes(u unit, all int) []int {

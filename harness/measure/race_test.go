@@ -107,7 +107,7 @@ func TestRaceErrors(t *testing.T) {
 	}
 }
 
-func TestTurns(t *testing.T) {
+func TestBlocksOfPass(t *testing.T) {
 	reference, other := Case{Lock: good}, Case{Lock: readers}
 	remote := Case{Lock: &harness.Variant{Name: good.Name, Remote: redislab.Suite[0].Remote}}
 	r := Race{Reference: func(l result.Lock) bool { return l.Name == good.Name }}
@@ -116,7 +116,7 @@ func TestTurns(t *testing.T) {
 		c       Case
 		n, want int
 	}{{r, reference, 2, 1}, {r, reference, 7, 2}, {r, reference, 16, 4}, {r, other, 16, 1}, {r, remote, 16, 1}, {Race{}, reference, 16, 1}} {
-		if got := tt.race.turns(tt.c, tt.n); got != tt.want {
+		if got := tt.race.blocks(tt.c, tt.n); got != tt.want {
 			t.Errorf("%s of %d: %d blocks a pass, want %d", tt.c.Lock.Name, tt.n, got, tt.want)
 		}
 	}

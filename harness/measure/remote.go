@@ -75,7 +75,7 @@ func (l *remoteLoop) counts() (total harness.Counts, ok bool) {
 }
 
 func (l *remoteLoop) drive(ctx context.Context, d *drive) *result.Result {
-	s := &remoteSection{alone: d.rig.job.Lock.Traits.Permits <= 1}
+	s := &remoteCriticalSection{alone: d.rig.job.Lock.Traits.Permits <= 1}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	workers, runs := make([]*remoteWorker, len(l.sessions)), make([]func() error, len(l.sessions))
@@ -108,7 +108,7 @@ func (l *remoteLoop) drive(ctx context.Context, d *drive) *result.Result {
 	return r
 }
 
-func (l *remoteLoop) addViolations(r *result.Result, d *drive, s *remoteSection, workers []*remoteWorker) {
+func (l *remoteLoop) addViolations(r *result.Result, d *drive, s *remoteCriticalSection, workers []*remoteWorker) {
 	var holds []oracle.Hold
 	var failed int
 	var first error

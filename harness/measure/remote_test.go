@@ -234,11 +234,11 @@ func TestReadsOfAMutex(t *testing.T) {
 	}
 }
 
-func TestRemoteSection(t *testing.T) {
-	s := &remoteSection{alone: true}
+func TestRemoteCriticalSection(t *testing.T) {
+	s := &remoteCriticalSection{alone: true}
 	nothing := func() {}
 	if _, whole := s.write(1, nothing); !whole || !s.read(nothing) {
-		t.Error("a section without a worker in it is not whole")
+		t.Error("a critical section without a worker in it is not whole")
 	}
 	var reader, writer bool
 	s.write(1, func() {
@@ -246,7 +246,7 @@ func TestRemoteSection(t *testing.T) {
 		_, writer = s.write(2, nothing)
 	})
 	if reader || writer {
-		t.Errorf("inside together with a writer, a reader finds the section whole: %v, a writer: %v", reader, writer)
+		t.Errorf("inside together with a writer, a reader finds the critical section whole: %v, a writer: %v", reader, writer)
 	}
 	if s.read(func() { s.write(1, nothing) }) {
 		t.Error("a reader does not see that a writer came and went")

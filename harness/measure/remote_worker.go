@@ -13,27 +13,27 @@ import (
 	"locklab/internal/machine"
 )
 
-// A remoteSection is the guarded data. With several permits only the order is recorded.
-type remoteSection struct {
+// A remoteCriticalSection is the guarded data. With several permits only the order is recorded.
+type remoteCriticalSection struct {
 	sharedData
 	alone bool // writers are exclusive
 }
 
 // write changes s during stay, and reports whether another wrote before and s was consistent.
-func (s *remoteSection) write(worker int, stay func()) (passed, whole bool) {
+func (s *remoteCriticalSection) write(worker int, stay func()) (passed, whole bool) {
 	n, passed, whole := s.begin(worker)
 	stay()
 	s.end(n)
 	return passed, whole || !s.alone
 }
 
-func (s *remoteSection) read(stay func()) (whole bool) {
+func (s *remoteCriticalSection) read(stay func()) (whole bool) {
 	n := s.left.Load()
 	stay()
 	return s.right.Load() == n || !s.alone
 }
 
-func (s *remoteSection) findLostUpdates(workers []*remoteWorker) []oracle.Violation {
+func (s *remoteCriticalSection) findLostUpdates(workers []*remoteWorker) []oracle.Violation {
 	if !s.alone {
 		return nil
 	}
@@ -74,7 +74,7 @@ func newRemoteWorker(d *drive, i int, session harness.Session) *remoteWorker {
 }
 
 // run acquires the lock until the drive or ctx ends, or the lock fails.
-func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) error {
+func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteCriticalSection) error {
 	for n, recorded := w.d.next(0); n != 0; n, recorded = w.d.next(n) {
 		handover, err := w.acquire(ctx, t, s, recorded)
 		if err != nil {
@@ -87,7 +87,7 @@ func (w *remoteWorker) run(ctx context.Context, t *tally, s *remoteSection) erro
 
 // acquire takes and releases the lock once; it returns 1 if another worker wrote before
 // this one.
-func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, recorded bool) (handover uint64, err error) {
+func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteCriticalSection, recorded bool) (handover uint64, err error) {
 	h, passed, err := w.takeAndRelease(ctx, ctx, s, oracle.Hold{Requested: w.d.now()}, math.MaxInt64)
 	if err != nil {
 		return 0, err
@@ -112,7 +112,7 @@ func (w *remoteWorker) acquire(ctx context.Context, t *tally, s *remoteSection, 
 // takeAndRelease takes the lock while asking lasts, uses s unless it is later than last, and
 // releases the lock. It completes h, whose Acquired is 0 if the lock was not granted, and reports
 // whether another worker wrote before. For a lock without readers, a read takes it as a write does.
-func (w *remoteWorker) takeAndRelease(ctx, asking context.Context, s *remoteSection, h oracle.Hold, last int64) (_ oracle.Hold, passed bool, err error) {
+func (w *remoteWorker) takeAndRelease(ctx, asking context.Context, s *remoteCriticalSection, h oracle.Hold, last int64) (_ oracle.Hold, passed bool, err error) {
 	percent := uint64(w.d.rig.job.Workload.Reads)
 	reads := percent > 0 && w.dice.Uint64()&0xffffffff*100>>32 < percent
 	h.Worker, h.Shared = w.id, reads && w.readers != nil
@@ -137,7 +137,7 @@ func (w *remoteWorker) takeAndRelease(ctx, asking context.Context, s *remoteSect
 }
 
 // use reads or writes s for the hold time, and reports whether another wrote before.
-func (w *remoteWorker) use(s *remoteSection, reads bool) (passed bool) {
+func (w *remoteWorker) use(s *remoteCriticalSection, reads bool) (passed bool) {
 	whole := true
 	if reads {
 		whole = s.read(w.hold.spend)
@@ -166,7 +166,7 @@ func sleepOrYield(alarm *machine.Alarm) func(ahead int64) {
 
 // serve takes and releases the lock for the arrival at at, and returns when it got and left the
 // lock. It abandons the request at the deadline, if there is one.
-func (w *remoteWorker) serve(ctx context.Context, s *remoteSection, at int64) (got, left int64, err error) {
+func (w *remoteWorker) serve(ctx context.Context, s *remoteCriticalSection, at int64) (got, left int64, err error) {
 	load, last, asking := w.d.load, int64(math.MaxInt64), ctx
 	if load.deadline > 0 {
 		last = load.began + at + load.deadline

@@ -204,7 +204,7 @@ func (r *Rig) drive(ctx context.Context, limit Limit) (*result.Result, error) {
 			t.wait, t.handover = result.Recorder{}, result.Recorder{}
 		}
 		if d.load == nil { // shares of the workers of an open loop have no meaning
-			t.slices.start(d)
+			t.buckets.start(d)
 		}
 	}
 	res := r.loop.drive(ctx, d)

@@ -143,7 +143,7 @@ func TestWindowAllocatesNothing(t *testing.T) {
 
 // TestPadding: fields written at every acquisition or batch share no cache line.
 func TestPadding(t *testing.T) {
-	var s section
+	var s criticalSection
 	var y tally
 	var c control
 	var d sharedData

@@ -47,7 +47,7 @@ const maxBatch = 64
 type tuning struct {
 	sampleEvery int    // one in this many acquisitions is timed: a power of two, so that similar rounds have equal weight
 	batch       int64  // most acquisitions between two loads of the control's phase
-	checkEvery  int64  // batches between two readings of the clock for the slices
+	checkEvery  int64  // batches between two readings of the clock for the buckets
 	expected    uint64 // acquisitions, approximately
 }
 
@@ -67,7 +67,7 @@ func (r *Rig) tune(limit Limit) tuning {
 	t.sampleEvery = powerOfTwo((r.timedInside()*rate + r.timedOutside()/period) / timingShare)
 	if limit.Ops == 0 {
 		t.expected = uint64(rate * float64(limit.Window) * 1.25)
-		t.batch = max(1, min(maxBatch, int64(float64(min(limit.Window, harness.SliceLength))*0.002/period)))
+		t.batch = max(1, min(maxBatch, int64(float64(min(limit.Window, harness.BucketLength))*0.002/period)))
 		t.checkEvery = checkEvery(r.in.Clock, rate, t.batch)
 	}
 	return t
@@ -96,9 +96,9 @@ func powerOfTwo(x float64) int {
 	return 1 << bits.Len(uint(n-1))
 }
 
-// A slicer counts one worker's acquisitions in each slice of the window, and its longest time
+// A bucketCounter counts one worker's acquisitions in each bucket of the window, and its longest time
 // without one, at some of its checks. The zero value counts nothing.
-type slicer struct {
+type bucketCounter struct {
 	_       atomics.CacheLinePad
 	c       *control
 	clock   machine.Clock
@@ -107,23 +107,23 @@ type slicer struct {
 	pending uint64
 
 	window  int64    // ns
-	counts  []uint32 // of the whole slices of the window
+	counts  []uint32 // of the whole buckets of the window
 	last    int64    // time of the last check: ns since the start of the window
 	longest int64    // ns without an acquisition
 	_       atomics.CacheLinePad
 }
 
-// start prepares s for d's window. It counts nothing for one worker, or without a whole slice.
-func (s *slicer) start(d *drive) {
+// start prepares s for d's window. It counts nothing for one worker, or without a whole bucket.
+func (s *bucketCounter) start(d *drive) {
 	window := d.limit.Window
-	if len(d.tallies) < 2 || d.limit.Ops > 0 || window < harness.SliceLength {
+	if len(d.tallies) < 2 || d.limit.Ops > 0 || window < harness.BucketLength {
 		return
 	}
-	*s = slicer{c: d.control, clock: d.rig.in.Clock, every: d.tuning.checkEvery, left: d.tuning.checkEvery,
-		window: int64(window), counts: make([]uint32, window/harness.SliceLength)}
+	*s = bucketCounter{c: d.control, clock: d.rig.in.Clock, every: d.tuning.checkEvery, left: d.tuning.checkEvery,
+		window: int64(window), counts: make([]uint32, window/harness.BucketLength)}
 }
 
-func (s *slicer) add(ops uint64, recorded bool) {
+func (s *bucketCounter) add(ops uint64, recorded bool) {
 	s.pending += ops
 	if s.left--; s.left > 0 && recorded || s.c == nil {
 		return
@@ -131,9 +131,9 @@ func (s *slicer) add(ops uint64, recorded bool) {
 	s.check()
 }
 
-// check counts the acquisitions since the previous check in the current slice. The batch in
+// check counts the acquisitions since the previous check in the current bucket. The batch in
 // progress at the window's start counts.
-func (s *slicer) check() {
+func (s *bucketCounter) check() {
 	n := s.pending
 	s.pending, s.left = 0, s.every
 	if s.c.phase.Load() != ramp {
@@ -141,21 +141,21 @@ func (s *slicer) check() {
 	}
 }
 
-func (s *slicer) count(at int64, n uint64) {
+func (s *bucketCounter) count(at int64, n uint64) {
 	s.longest = max(s.longest, min(at, s.window)-s.last)
 	s.last = at
-	if i := at / int64(harness.SliceLength); i < int64(len(s.counts)) {
+	if i := at / int64(harness.BucketLength); i < int64(len(s.counts)) {
 		s.counts[i] = uint32(min(uint64(s.counts[i])+n, math.MaxUint32))
 	}
 }
 
-func addSlices(r *result.Result, workers []*slicer) {
+func addBuckets(r *result.Result, workers []*bucketCounter) {
 	if len(workers) == 0 || workers[0].counts == nil {
 		return
 	}
 	for i := range min(len(workers[0].counts), result.MaxNumbers/len(workers)) {
 		for _, s := range workers {
-			r.Slices = append(r.Slices, s.counts[i])
+			r.BucketCounts = append(r.BucketCounts, s.counts[i])
 		}
 	}
 	for _, s := range workers {
@@ -163,21 +163,21 @@ func addSlices(r *result.Result, workers []*slicer) {
 	}
 }
 
-// loopSlices adds the slices of a window from from to r, by the holds of each worker in order.
-func loopSlices(r *result.Result, holds []oracle.Hold, from int64) {
-	if len(r.Workers) < 2 || r.Elapsed < harness.SliceLength {
+// loopBuckets adds the buckets of a window from from to r, by the holds of each worker in order.
+func loopBuckets(r *result.Result, holds []oracle.Hold, from int64) {
+	if len(r.Workers) < 2 || r.Elapsed < harness.BucketLength {
 		return
 	}
-	workers := make([]*slicer, len(r.Workers))
+	workers := make([]*bucketCounter, len(r.Workers))
 	for i := range workers {
-		workers[i] = &slicer{window: int64(r.Elapsed), counts: make([]uint32, r.Elapsed/harness.SliceLength)}
+		workers[i] = &bucketCounter{window: int64(r.Elapsed), counts: make([]uint32, r.Elapsed/harness.BucketLength)}
 	}
 	for _, h := range holds {
 		if h.Releasing >= from {
 			workers[h.Worker].count(h.Releasing-from, 1)
 		}
 	}
-	addSlices(r, workers)
+	addBuckets(r, workers)
 }
 
 // Checks may cost this share of an acquisition, averaged over all.

@@ -43,7 +43,7 @@ func timedPlaces(t *testing.T, order []int, every, uses int) (waits, handovers [
 	for i := range workers {
 		workers[i] = newLocalWorker(d, i, nil)
 	}
-	s := newSection(d)
+	s := newCriticalSection(d)
 	places := make([]*tally, len(order)) // one tally per place, not per worker
 	for i := range places {
 		places[i] = new(tally)
@@ -128,55 +128,55 @@ func TestLogKeepsNoStep(t *testing.T) {
 
 const ms = int64(time.Millisecond)
 
-func slicersOf(workers int, window time.Duration) []*slicer {
-	out := make([]*slicer, workers)
+func bucketCounters(workers int, window time.Duration) []*bucketCounter {
+	out := make([]*bucketCounter, workers)
 	for i := range out {
-		out[i] = &slicer{window: int64(window), counts: make([]uint32, window/harness.SliceLength)}
+		out[i] = &bucketCounter{window: int64(window), counts: make([]uint32, window/harness.BucketLength)}
 	}
 	return out
 }
 
-func TestSlices(t *testing.T) {
-	ws := slicersOf(2, 70*time.Millisecond)
+func TestBuckets(t *testing.T) {
+	ws := bucketCounters(2, 70*time.Millisecond)
 	for _, x := range []struct {
 		worker int
 		at     int64
 		n      uint64
 	}{
-		{0, 0, 1}, {0, 20*ms - 1, 2}, {0, 20 * ms, 3}, {0, 59 * ms, 4}, {0, 60 * ms, 5}, {0, 71 * ms, 6}, // the rest is not a full slice
+		{0, 0, 1}, {0, 20*ms - 1, 2}, {0, 20 * ms, 3}, {0, 59 * ms, 4}, {0, 60 * ms, 5}, {0, 71 * ms, 6}, // the rest is not a full bucket
 		{1, 39 * ms, 1 << 31}, {1, 39 * ms, 1 << 31}, // more than a count can hold
 	} {
 		ws[x.worker].count(x.at, x.n)
 	}
 	r := &result.Result{Workers: make([]uint64, 2)}
-	addSlices(r, ws)
-	if want := []uint32{3, 0, 3, math.MaxUint32, 4, 0}; !slices.Equal(r.Slices, want) {
-		t.Errorf("slices %v, want %v", r.Slices, want)
+	addBuckets(r, ws)
+	if want := []uint32{3, 0, 3, math.MaxUint32, 4, 0}; !slices.Equal(r.BucketCounts, want) {
+		t.Errorf("buckets %v, want %v", r.BucketCounts, want)
 	}
 	// Worker 0 was silent from 20 to 59 ms and worker 1 from 0 to 39 ms: both are 39 ms.
 	if want := 39 * time.Millisecond; r.Unserved != want {
 		t.Errorf("unserved for %v, want %v", r.Unserved, want)
 	}
 	ws[1].last = 10 * ms // so it completed nothing in the last 60
-	if addSlices(r, ws); r.Unserved != 60*time.Millisecond {
+	if addBuckets(r, ws); r.Unserved != 60*time.Millisecond {
 		t.Errorf("unserved for %v to the end, want 60ms", r.Unserved)
 	}
-	// Of many workers in a long window the file has the first slices only, and remains readable.
+	// Of many workers in a long window the file has the first buckets only, and remains readable.
 	r = &result.Result{Lock: result.Lock{Name: "x"}, Workload: harness.Workload{Workers: 1000}}
-	addSlices(r, slicersOf(1000, 21*time.Second))
+	addBuckets(r, bucketCounters(1000, 21*time.Second))
 	line, err := result.Encode(result.Record{Result: r})
 	requireNoError(t, err)
-	if _, err = result.Decode(line); err != nil || len(r.Slices) != 1_048_000 {
-		t.Errorf("%d counts: %v", len(r.Slices), err)
+	if _, err = result.Decode(line); err != nil || len(r.BucketCounts) != 1_048_000 {
+		t.Errorf("%d counts: %v", len(r.BucketCounts), err)
 	}
 }
 
-// TestSlicerReadsSeldom: a worker reads the clock once in every batches. Until the window
+// TestBucketCounterReadsSeldom: a worker reads the clock once in every batches. Until the window
 // begins it reads after each batch, so that only the batch in progress counts.
-func TestSlicerReadsSeldom(t *testing.T) {
+func TestBucketCounterReadsSeldom(t *testing.T) {
 	c := newControl(Limit{Window: time.Second}, 1)
 	clock := instruments().Clock
-	s := &slicer{c: c, clock: clock, every: 3, left: 3, window: int64(time.Second), counts: make([]uint32, 50)}
+	s := &bucketCounter{c: c, clock: clock, every: 3, left: 3, window: int64(time.Second), counts: make([]uint32, 50)}
 	s.add(7, false)
 	s.add(7, false)
 	if s.last != 0 || s.longest != 0 {
@@ -207,12 +207,12 @@ func TestSlicerReadsSeldom(t *testing.T) {
 	if got := checkEvery(clock, 1./20, 64); got != want {
 		t.Errorf("every %d batches, want %d", got, want)
 	}
-	new(slicer).add(1, true) // counts nothing
+	new(bucketCounter).add(1, true) // counts nothing
 }
 
-// TestSlicesOfOthers: every other loop has slices too; a single worker has none.
-func TestSlicesOfOthers(t *testing.T) {
-	const window = 2 * harness.SliceLength
+// TestBucketsOfOthers: every other loop has buckets too; a single worker has none.
+func TestBucketsOfOthers(t *testing.T) {
+	const window = 2 * harness.BucketLength
 	for name, c := range map[string]struct {
 		v    *harness.Variant
 		w    harness.Workload
@@ -226,18 +226,18 @@ func TestSlicesOfOthers(t *testing.T) {
 		c.w.Window = window
 		rig := openRig(t, Job{Lock: c.v, Workload: c.w, At: harness.Endpoint{Kind: harness.KindRedis}})
 		r, err := rig.Drive(t.Context(), Limit{Window: window})
-		if err != nil || len(r.Slices) != c.want || (r.Unserved > 0) != (c.want > 0) {
-			t.Errorf("%s: %v (unserved for %v), want %d counts: %v", name, r.Slices, r.Unserved, c.want, err)
+		if err != nil || len(r.BucketCounts) != c.want || (r.Unserved > 0) != (c.want > 0) {
+			t.Errorf("%s: %v (unserved for %v), want %d counts: %v", name, r.BucketCounts, r.Unserved, c.want, err)
 		}
-		// The slices have half of the acquisitions of the planned window at least; some are under way.
-		if n := uint64(total(r.Slices)); c.want > 0 && 2*(n+uint64(len(r.Workers)*2*maxBatch))*uint64(r.Elapsed) < r.Ops*uint64(window) {
-			t.Errorf("%s: slices have %d, the window has %d in %v", name, n, r.Ops, r.Elapsed)
+		// The buckets have half of the acquisitions of the planned window at least; some are under way.
+		if n := uint64(total(r.BucketCounts)); c.want > 0 && 2*(n+uint64(len(r.Workers)*2*maxBatch))*uint64(r.Elapsed) < r.Ops*uint64(window) {
+			t.Errorf("%s: buckets have %d, the window has %d in %v", name, n, r.Ops, r.Elapsed)
 		}
 	}
 	r := &result.Result{Workers: make([]uint64, 2), Elapsed: 45 * time.Millisecond}
-	loopSlices(r, []oracle.Hold{{Worker: 0, Releasing: 9 * ms}, {Worker: 1, Releasing: 10 * ms}, {Worker: 1, Releasing: 29 * ms},
+	loopBuckets(r, []oracle.Hold{{Worker: 0, Releasing: 9 * ms}, {Worker: 1, Releasing: 10 * ms}, {Worker: 1, Releasing: 29 * ms},
 		{Worker: 1, Releasing: 30 * ms}, {Worker: 0, Releasing: 31 * ms}, {Worker: 1, Releasing: 51 * ms}}, 10*ms)
-	if want := []uint32{0, 2, 1, 1}; !slices.Equal(r.Slices, want) || r.Unserved != 24*time.Millisecond {
-		t.Errorf("slices %v, unserved for %v; want %v and 24ms", r.Slices, r.Unserved, want)
+	if want := []uint32{0, 2, 1, 1}; !slices.Equal(r.BucketCounts, want) || r.Unserved != 24*time.Millisecond {
+		t.Errorf("buckets %v, unserved for %v; want %v and 24ms", r.BucketCounts, r.Unserved, want)
 	}
 }

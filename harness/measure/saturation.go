@@ -217,16 +217,16 @@ const SeekProbes = 20
 
 // The additional cost of a probe of a distributed lock.
 const (
-	caseTrips = 40                     // consecutive round trips: to connect, around the window, and to leave
-	turnCost  = 500 * time.Microsecond // of a handover between its clients before the first drive
-	turnTrips = 2
+	caseTrips     = 40                     // consecutive round trips: to connect, around the window, and to leave
+	handoverCost  = 500 * time.Microsecond // of a handover between its clients before the first drive
+	handoverTrips = 2
 )
 
 func (p *Plan) seekTime(c Case) time.Duration {
 	each := p.estimate(c.StandIn(), 1, 0)
 	if c.Lock.Remote != nil {
 		each += caseTrips * c.Workload.Delay
-		each += meetingsEach * time.Duration(c.Workload.Workers) * (turnCost + turnTrips*c.Workload.Delay)
+		each += meetingsEach * time.Duration(c.Workload.Workers) * (handoverCost + handoverTrips*c.Workload.Delay)
 	}
 	return SeekProbes * each
 }

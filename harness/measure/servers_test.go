@@ -117,7 +117,7 @@ func distributedBlocks(t *testing.T, at harness.Endpoint, names []string) []*res
 	for _, v := range redislab.Suite {
 		if slices.Contains(names, v.Name) {
 			jobs = append(jobs, Job{Lock: v, At: at, Key: t.Name() + v.Name, Workload: w})
-			s.Shared = append(s.Shared, share{Passes: fewestBlocks, Turns: 1})
+			s.Shared = append(s.Shared, share{Passes: fewestBlocks, PerPass: 1})
 		}
 	}
 	return measureBlocks(t, jobs, s)

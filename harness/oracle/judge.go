@@ -87,9 +87,9 @@ type Judgement struct {
 
 	Stuck []int // workers that waited for a free lock at the end, for more than Prompt; or whose attempts all failed
 
-	// Margins are the times from a holder's notice of a loss to the next grant,
+	// Notices are the times from a holder's notice of a loss to the next grant,
 	// negative if the grant came first.
-	Margins []time.Duration
+	Notices []time.Duration
 
 	Excused []Excuse // anomalies left out, because the machine did not run a process
 
@@ -133,7 +133,7 @@ func Judge(h History, r Rules) Judgement {
 	j.resource(r, c)
 	j.windows(h, r, c)
 	j.order(r, c)
-	j.margins(r, c)
+	j.notices(r, c)
 	j.refusals(r)
 	for _, f := range j.Findings {
 		j.Notes = append(j.Notes, f.Text)
@@ -283,9 +283,9 @@ func (j *Judgement) tokens(r Rules) {
 	}
 }
 
-// margins also finds the grants before the Deadline of a lost lease whose holder had been notified,
+// notices also finds the grants before the Deadline of a lost lease whose holder had been notified,
 // if Rules.Kept, or was paused. If it ran and had not been notified, the grant is an overlap.
-func (j *Judgement) margins(r Rules, c *collector) {
+func (j *Judgement) notices(r Rules, c *collector) {
 	if r.Permits > 1 {
 		return
 	}
@@ -295,7 +295,7 @@ func (j *Judgement) margins(r Rules, c *collector) {
 		if !h.Lost || at == never || j.Holds[n].Worker == h.Worker {
 			continue
 		}
-		j.Margins = append(j.Margins, time.Duration(at-h.Releasing))
+		j.Notices = append(j.Notices, time.Duration(at-h.Releasing))
 		p, paused := c.pausedAt(h)
 		if at < h.Deadline && (r.Kept && at >= h.Releasing || paused && p.from <= at && at < p.to) {
 			j.find(Misled, at, h.Deadline, "worker %d was granted the lock %v before a Deadline that worker %d had read",

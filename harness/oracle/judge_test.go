@@ -288,7 +288,7 @@ func TestWindows(t *testing.T) {
 	}
 }
 
-func TestMargins(t *testing.T) {
+func TestNotices(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		script string
@@ -303,13 +303,13 @@ func TestMargins(t *testing.T) {
 		{"a reader's next is a writer", "0 1 asked r; 1 1 granted r; 2 2 asked r; 3 2 granted r; 5 1 told; 6 2 told; 7 3 asked; 9 3 granted", []time.Duration{4 * ms, 3 * ms}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := Judge(parseScript(t, c.script), Rules{}).Margins; !slices.Equal(got, c.want) {
+			if got := Judge(parseScript(t, c.script), Rules{}).Notices; !slices.Equal(got, c.want) {
 				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
 	}
-	if got := Judge(parseScript(t, "0 1 asked; 1 1 granted; 5 1 told; 6 2 asked; 8 2 granted"), Rules{Permits: 2}).Margins; got != nil {
-		t.Errorf("a lock with two permits has margins %v", got)
+	if got := Judge(parseScript(t, "0 1 asked; 1 1 granted; 5 1 told; 6 2 asked; 8 2 granted"), Rules{Permits: 2}).Notices; got != nil {
+		t.Errorf("a lock with two permits has notices %v", got)
 	}
 }
 

@@ -18,7 +18,7 @@ const (
 	Weak                     // partly tried, without any guarantee below
 	Guarded                  // a resource that checks tokens is safe from a paused holder, until a failover
 	Fenced                   // a resource that checks tokens is safe; a failover may let two hold it, or was not tested
-	Survives                 // the loss of a server does not let two hold it; a paused holder may still write, or was not tested
+	Tolerant                 // the loss of a server does not let two hold it; a paused holder may still write, or was not tested
 	Strong                   // both of the above
 )
 
@@ -99,7 +99,7 @@ func (w witness) strength() Strength {
 	case failover && fencing:
 		return Strong
 	case failover:
-		return Survives
+		return Tolerant
 	case fencing:
 		return Fenced
 	case w.pause().State == Held:
@@ -219,7 +219,7 @@ var strengthTexts = [...][2]string{
 	Weak:     {"was tested and gave neither guarantee", "were tested and gave neither guarantee"},
 	Guarded:  {"is safe from a paused holder if the resource checks tokens, until a failover", "are safe from a paused holder if the resource checks tokens, until a failover"},
 	Fenced:   {"is safe if the resource checks tokens", "are safe if the resource checks tokens"},
-	Survives: {"tolerates the loss of a server without two holders", "tolerate the loss of a server without two holders"},
+	Tolerant: {"tolerates the loss of a server without two holders", "tolerate the loss of a server without two holders"},
 	Strong:   {"tolerates the loss of a server without two holders, with tokens that refuse a paused holder", "tolerate the loss of a server without two holders, with tokens that refuse a paused holder"},
 }
 

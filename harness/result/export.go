@@ -88,7 +88,7 @@ func faultCells(f *FaultResult) []cell {
 		{"tries", r.N}, {"failed", f.Failed}, {"starved", f.Starved},
 		{"violations-per-1000", figure(r.Violations, r.N > 0)}, {"bound-%", figure(100*r.Bound, r.N > 0)},
 		{"window-p50-ns", figure(r.Window.Median, r.Window.N > 0)}, {"window-max-ns", figure(r.Window.Most, r.Window.N > 0)},
-		{"margin-min-ns", figure(r.Margin.Least, r.Margin.N > 0)}, {"overlap-max-ns", figure(r.Overlap.Most, r.Overlap.N > 0)},
+		{"notice-min-ns", figure(r.Notice.Least, r.Notice.N > 0)}, {"overlap-max-ns", figure(r.Overlap.Most, r.Overlap.N > 0)},
 		{"aims-missed", strings.Join(Each(r.Missed(), func(a Aim) string { return a.Text }), "; ")}, {"expected", strings.Join(anomalyNames(f.Expected.Anomalies), "; ")},
 	}
 	return append(cells, Each(oracle.Anomalies, func(h oracle.Anomaly) cell {

@@ -54,29 +54,29 @@ var Spread = long("spread", "rstdev-%", "standard deviation of the workers' acqu
 var MinMax = long("min-max", "minmax-%", "acquisitions of the least served worker over those of the best served", "Linux locktorture", Higher,
 	func(desc []float64, _ float64) float64 { return 100 * desc[len(desc)-1] / desc[0] })
 
-// Jain is Jain's fairness index of the workers' acquisitions x within slices of one length, in
-// percent, the mean of the slices of the window: 100 · (Σx)² / (n · Σx²). It is 100 if all n
-// workers got the same in each slice and 100/n if one got everything: 40 % reads "as if 40 %
+// Jain is Jain's fairness index of the workers' acquisitions x within buckets of one length, in
+// percent, the mean of the buckets of the window: 100 · (Σx)² / (n · Σx²). It is 100 if all n
+// workers got the same in each bucket and 100/n if one got everything: 40 % reads "as if 40 %
 // of the workers shared the lock equally". An index over the window would rise with its
-// length. A slice lasts 20 ms, or 60 ms for a distributed lock, the shortest windows of a
-// budget. The mean, unlike a median, does not depend on the number of slices.
+// length. A bucket lasts 20 ms, or 60 ms for a distributed lock, the shortest windows of a
+// budget. The mean, unlike a median, does not depend on the number of buckets.
 //
-// The index of a slice is relative to the highest that its number of acquisitions allows,
+// The index of a bucket is relative to the highest that its number of acquisitions allows,
 // since counts are whole: a lock that serves in turn has 100. That corrects less than 0.1
-// points at 20 acquisitions per worker, 11 % at one and a half. A slice with fewer
+// points at 20 acquisitions per worker, 11 % at one and a half. A bucket with fewer
 // acquisitions than workers is inconclusive and left out. If more are left out than remain,
-// fairness is unknown, as in a window shorter than a slice.
+// fairness is unknown, as in a window shorter than a bucket.
 //
 // Source: R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination
 // for Resource Allocation in Shared Computer Systems", DEC-TR-301, 1984. Over windows of one
 // length, there of packets: C. Koksal, H. Kassab, H. Balakrishnan, "An Analysis of Short-Term
 // Fairness in Wireless Media Access Protocols", SIGMETRICS 2000.
-var Jain = metric("jain", "jain-slice-%",
-	"Jain's fairness index within slices of 20 ms (60 ms of distributed locks): 100 is equal shares, 100/workers is one owner", "Jain, Chiu & Hawe 1984", Higher,
+var Jain = metric("jain", "jain-bucket-%",
+	"Jain's fairness index within buckets of 20 ms (60 ms of distributed locks): 100 is equal shares, 100/workers is one owner", "Jain, Chiu & Hawe 1984", Higher,
 	func(r *Result) (float64, bool) {
 		var total float64
 		known, all := 0, 0
-		for counts := range sliced(r) {
+		for counts := range bucketed(r) {
 			all++
 			if n := sumOf(counts); n >= float64(len(counts)) {
 				known++
@@ -90,7 +90,7 @@ var Jain = metric("jain", "jain-slice-%",
 	})
 
 // WindowJain is [Jain] of the window as a whole: the shares over the window's own length,
-// which differs between runs. It is for runs without slices.
+// which differs between runs. It is for runs without buckets.
 var WindowJain = long("window-jain", "jain-%",
 	"Jain's fairness index over the window, whatever its length: not to be compared between windows of different lengths",
 	"Jain, Chiu & Hawe 1984", Higher,
@@ -111,21 +111,21 @@ func sumOf(xs []float64) (sum float64) {
 	return sum
 }
 
-// Starved is the share of the workers' slices without a finished acquisition, in percent: the
-// worker waited, for the lock or a processor. If holds and thinks take a tenth of a slice or
+// Starved is the share of the workers' buckets without a finished acquisition, in percent: the
+// worker waited, for the lock or a processor. If holds and thinks take a tenth of a bucket or
 // more, there is no figure.
 //
 // Source: the "starve" of BenchmarkMutexCapture in the Go runtime (runtime/runtime_test.go),
 // which weights the stretches without a worker by time; here they are compared with one
 // length.
 var Starved = metric("starved", "starved-%",
-	"share of the workers' slices of 20 ms (60 ms of distributed locks) in which a worker finished no acquisition", "Go runtime, BenchmarkMutexCapture", Lower,
+	"share of the workers' buckets of 20 ms (60 ms of distributed locks) in which a worker finished no acquisition", "Go runtime, BenchmarkMutexCapture", Lower,
 	func(r *Result) (float64, bool) {
 		if asking := r.Workload.Hold.Mean + r.Workload.Think.Mean; 10*asking > scale(r) {
 			return 0, false
 		}
 		var starved, all float64
-		for counts := range sliced(r) {
+		for counts := range bucketed(r) {
 			for _, n := range counts {
 				if all++; n == 0 {
 					starved++
@@ -144,25 +144,25 @@ var Unserved = metric("unserved", "unserved-ns",
 	"longest time in which a worker finished no acquisition: it is one moment, and no longer than the window", "Go runtime, BenchmarkMutexCapture", Lower,
 	func(r *Result) (float64, bool) { return float64(r.Unserved), r.Unserved > 0 })
 
-// scale returns the shortest window of a budget, so that every window has a slice.
+// scale returns the shortest window of a budget, so that every window has a bucket.
 func scale(r *Result) time.Duration {
 	if r.Lock.Traits.Needs != "" {
-		return 3 * harness.SliceLength
+		return 3 * harness.BucketLength
 	}
-	return harness.SliceLength
+	return harness.BucketLength
 }
 
-// sliced yields each worker's acquisitions in each slice of r, reused. It yields nothing with
+// bucketed yields each worker's acquisitions in each bucket of r, reused. It yields nothing with
 // fewer than two workers, or inconsistent data.
-func sliced(r *Result) iter.Seq[[]float64] {
+func bucketed(r *Result) iter.Seq[[]float64] {
 	return func(yield func([]float64) bool) {
 		workers := len(r.Workers)
-		if workers < 2 || len(r.Slices)%workers != 0 {
+		if workers < 2 || len(r.BucketCounts)%workers != 0 {
 			return
 		}
 		counts := make([]float64, workers)
-		whole := workers * int(scale(r)/harness.SliceLength)
-		for block := range slices.Chunk(r.Slices, whole) {
+		whole := workers * int(scale(r)/harness.BucketLength)
+		for block := range slices.Chunk(r.BucketCounts, whole) {
 			if len(block) < whole {
 				return
 			}

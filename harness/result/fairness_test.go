@@ -10,8 +10,8 @@ import (
 	"locklab/harness"
 )
 
-func slicedInto(workers int, counts ...uint32) *Result {
-	return &Result{Workers: make([]uint64, workers), Slices: counts}
+func bucketsInto(workers int, counts ...uint32) *Result {
+	return &Result{Workers: make([]uint64, workers), BucketCounts: counts}
 }
 
 func setServed(r *Result) *Result {
@@ -24,48 +24,48 @@ func setDemand(r *Result, hold, think time.Duration) *Result {
 	return r
 }
 
-func TestSlicesByHand(t *testing.T) {
+func TestBucketsByHand(t *testing.T) {
 	for _, c := range []struct {
 		m    *Metric
 		r    *Result
 		want float64 // NaN for no figure
 	}{
-		{Jain, slicedInto(2, 50, 50), 100},
-		{Jain, slicedInto(2, 0, 50), 50}, // of 20 ms
-		{Jain, slicedInto(2, 0, 50, 50, 0), 50},
-		{Jain, slicedInto(2, 0, 50, 25, 25), 75}, // the mean
-		{Jain, slicedInto(4, 0, 0, 400, 0), 25},
-		{Jain, slicedInto(2, 60, 20), 80}, // 6400 / (2 · 4000)
-		{Jain, slicedInto(3, 2, 1, 1), 100},
-		{Jain, slicedInto(3, 0, 0, 4), 100. / 3 / (16. / 18)},       // at most 16 / (3 · 6)
-		{Jain, slicedInto(4, 1, 1, 1, 0), math.NaN()},               // fewer acquisitions than workers
-		{Jain, slicedInto(2, 0, 0, 30, 10), 80},                     // nobody was served: the slice is inconclusive
-		{Jain, slicedInto(2, 0, 0, 0, 1, 30, 10), math.NaN()},       // most are inconclusive
-		{Jain, slicedInto(2), math.NaN()},                           // the window was shorter than a slice
-		{Jain, slicedInto(1, 50), math.NaN()},                       // nothing to share
-		{Jain, slicedInto(2, 50, 50, 50), math.NaN()},               // damaged
-		{Jain, slicedInto(0, 50), math.NaN()},                       //
-		{Jain, setServed(slicedInto(2, 0, 30, 30, 0)), math.NaN()},  // shorter than 60 ms
-		{Jain, setServed(slicedInto(2, 0, 30, 30, 0, 10, 10)), 100}, // over 60 ms
-		{Jain, setServed(slicedInto(2, 0, 30, 30, 0, 10, 10, 0, 99)), 100},
+		{Jain, bucketsInto(2, 50, 50), 100},
+		{Jain, bucketsInto(2, 0, 50), 50}, // of 20 ms
+		{Jain, bucketsInto(2, 0, 50, 50, 0), 50},
+		{Jain, bucketsInto(2, 0, 50, 25, 25), 75}, // the mean
+		{Jain, bucketsInto(4, 0, 0, 400, 0), 25},
+		{Jain, bucketsInto(2, 60, 20), 80}, // 6400 / (2 · 4000)
+		{Jain, bucketsInto(3, 2, 1, 1), 100},
+		{Jain, bucketsInto(3, 0, 0, 4), 100. / 3 / (16. / 18)},       // at most 16 / (3 · 6)
+		{Jain, bucketsInto(4, 1, 1, 1, 0), math.NaN()},               // fewer acquisitions than workers
+		{Jain, bucketsInto(2, 0, 0, 30, 10), 80},                     // nobody was served: the bucket is inconclusive
+		{Jain, bucketsInto(2, 0, 0, 0, 1, 30, 10), math.NaN()},       // most are inconclusive
+		{Jain, bucketsInto(2), math.NaN()},                           // the window was shorter than a bucket
+		{Jain, bucketsInto(1, 50), math.NaN()},                       // nothing to share
+		{Jain, bucketsInto(2, 50, 50, 50), math.NaN()},               // damaged
+		{Jain, bucketsInto(0, 50), math.NaN()},                       //
+		{Jain, setServed(bucketsInto(2, 0, 30, 30, 0)), math.NaN()},  // shorter than 60 ms
+		{Jain, setServed(bucketsInto(2, 0, 30, 30, 0, 10, 10)), 100}, // over 60 ms
+		{Jain, setServed(bucketsInto(2, 0, 30, 30, 0, 10, 10, 0, 99)), 100},
 
-		{Starved, slicedInto(2, 50, 50), 0},
-		{Starved, slicedInto(2, 0, 50, 1, 1), 25},
-		{Starved, slicedInto(2, 0, 0), 100}, // nobody was served
-		{Starved, slicedInto(2), math.NaN()},
-		{Starved, slicedInto(1, 50), math.NaN()},
-		{Starved, setServed(slicedInto(2, 0, 5, 1, 5, 0, 5)), 0},
-		{Starved, setServed(slicedInto(2, 0, 5, 0, 5, 0, 5)), 50},
-		{Starved, setDemand(slicedInto(2, 0, 5), time.Millisecond, time.Millisecond), 50},
-		{Starved, setDemand(slicedInto(2, 0, 5), time.Millisecond, 2*time.Millisecond), math.NaN()}, // it did not ask
-		{Starved, setDemand(slicedInto(2, 0, 5), 3*time.Millisecond, 0), math.NaN()},
-		{Starved, setServed(setDemand(slicedInto(2, 0, 5, 0, 5, 0, 5), 3*time.Millisecond, 0)), 50},
+		{Starved, bucketsInto(2, 50, 50), 0},
+		{Starved, bucketsInto(2, 0, 50, 1, 1), 25},
+		{Starved, bucketsInto(2, 0, 0), 100}, // nobody was served
+		{Starved, bucketsInto(2), math.NaN()},
+		{Starved, bucketsInto(1, 50), math.NaN()},
+		{Starved, setServed(bucketsInto(2, 0, 5, 1, 5, 0, 5)), 0},
+		{Starved, setServed(bucketsInto(2, 0, 5, 0, 5, 0, 5)), 50},
+		{Starved, setDemand(bucketsInto(2, 0, 5), time.Millisecond, time.Millisecond), 50},
+		{Starved, setDemand(bucketsInto(2, 0, 5), time.Millisecond, 2*time.Millisecond), math.NaN()}, // it did not ask
+		{Starved, setDemand(bucketsInto(2, 0, 5), 3*time.Millisecond, 0), math.NaN()},
+		{Starved, setServed(setDemand(bucketsInto(2, 0, 5, 0, 5, 0, 5), 3*time.Millisecond, 0)), 50},
 
-		{Unserved, &Result{Unserved: 7}, 7}, {Unserved, slicedInto(2, 1, 1), math.NaN()},
+		{Unserved, &Result{Unserved: 7}, 7}, {Unserved, bucketsInto(2, 1, 1), math.NaN()},
 	} {
 		got, ok := c.m.Of(c.r)
 		if want := !math.IsNaN(c.want); ok != want || ok && math.Abs(got-c.want) > 1e-9 {
-			t.Errorf("%s of %v %v: got %v, %v; want %v", c.m.Name, len(c.r.Workers), c.r.Slices, got, ok, c.want)
+			t.Errorf("%s of %v %v: got %v, %v; want %v", c.m.Name, len(c.r.Workers), c.r.BucketCounts, got, ok, c.want)
 		}
 	}
 }
@@ -160,7 +160,7 @@ func TestRanks(t *testing.T) {
 func TestUnordered(t *testing.T) {
 	r := mergedResult(20, 10, 20, 10)
 	r.RoundTrip = 10
-	by := []*Metric{Handovers, HandoverTime, HandoverMean, HandoverShare, HandoverWaitP99, HandoverTransfers, TurnRoundTrips, HandoverRoundTrips,
+	by := []*Metric{Handovers, HandoverTime, HandoverMean, HandoverShare, HandoverWaitP99, HandoverTransfers, PeriodRoundTrips, HandoverRoundTrips,
 		StreakP50, LWSS, Reacquire, GapP50, Bypass, HandoversWithin, HandoversRanks, HandoversHosts}
 	for _, m := range by {
 		if x := m.Read(r); x.Known {
@@ -168,7 +168,7 @@ func TestUnordered(t *testing.T) {
 		}
 	}
 	r.Owners, r.Burst, r.Handovers = []uint16{0, 5, 0, 5}, 4, 3
-	for _, m := range []*Metric{Handovers, TurnRoundTrips} {
+	for _, m := range []*Metric{Handovers, PeriodRoundTrips} {
 		if _, ok := m.Of(r); !ok {
 			t.Errorf("%s is not known where the order is", m.Name)
 		}

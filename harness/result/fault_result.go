@@ -66,11 +66,11 @@ type FaultResult struct {
 
 	Published Campaign `json:"-"`
 
-	// In ns. Window holds how long the lock was free before the next grant, Margin the time
+	// In ns. Window holds how long the lock was free before the next grant, Notice the time
 	// from the notice of the loss to the next entry, negative if the entry came first, and
 	// Overlap, for each try with two holders, the longest time that there were two.
 	Window  []int64 `json:"window,omitempty"`
-	Margin  []int64 `json:"margin,omitempty"`
+	Notice  []int64 `json:"notice,omitempty"`
 	Overlap []int64 `json:"overlap,omitempty"`
 
 	Figures   []FaultFigure `json:"figures,omitempty"`
@@ -105,12 +105,12 @@ type FaultFigure struct {
 	Values []float64 `json:"values"`
 }
 
-// A FaultAim is a limit for a quantile of the windows, the margins, or a member of Figures.
+// A FaultAim is a limit for a quantile of the windows, the notices, or a member of Figures.
 type FaultAim struct {
-	Figure   string  `json:"figure"` // "window", "margin" or a name in Figures
+	Figure   string  `json:"figure"` // "window", "notice" or a name in Figures
 	Quantile float64 `json:"quantile"`
 	Least    bool    `json:"least,omitempty"` // the limit is a lower one
-	Limit    float64 `json:"limit"`           // in the unit of the figure; ns for windows and margins
+	Limit    float64 `json:"limit"`           // in the unit of the figure; ns for windows and notices
 	Text     string  `json:"text"`            // in words, such as "session timeout + 1 s"
 }
 
@@ -178,7 +178,7 @@ func (r *FaultResult) Add(s *FaultResult) {
 		r.Together = addTo(r.Together, t, same, func(old *Together) { old.Tries += t.Tries })
 	}
 	r.Window = append(slices.Clip(r.Window), s.Window...)
-	r.Margin = append(slices.Clip(r.Margin), s.Margin...)
+	r.Notice = append(slices.Clip(r.Notice), s.Notice...)
 	r.Overlap = append(slices.Clip(r.Overlap), s.Overlap...)
 	r.Figures = slices.Clone(r.Figures)
 	for _, f := range s.Figures {

@@ -19,7 +19,7 @@ func fault() *FaultResult {
 		Skipped:  "no", Seed: 7, Started: time.Date(2026, 11, 21, 1, 2, 3, 4, time.UTC), Elapsed: time.Second, Interrupted: true,
 		Tries: 20, Seen: map[oracle.Anomaly]int{oracle.TwoHolders: 15, oracle.TokenFell: 2}, Failed: 1, Starved: 2,
 		Together: []Together{{Anomalies: []oracle.Anomaly{oracle.TwoHolders}, Tries: 13}, {Anomalies: []oracle.Anomaly{oracle.TwoHolders, oracle.TokenFell}, Tries: 2}},
-		Window:   []int64{5, 6}, Margin: []int64{-7}, Overlap: []int64{8},
+		Window:   []int64{5, 6}, Notice: []int64{-7}, Overlap: []int64{8},
 		Figures:   []FaultFigure{{Name: "requests", Unit: "1", Values: []float64{1.5, 2}}},
 		Aims:      []FaultAim{{Figure: "window", Quantile: 0.5, Least: true, Limit: 3, Text: "not much"}},
 		Histories: []string{"histories/a.jsonl"}, Notes: []string{"noisy"},

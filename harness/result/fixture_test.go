@@ -42,7 +42,7 @@ func drawHolds(seed uint64, workers int) (out []harness.Hold) {
 func measureHolds(w harness.Workload, holds []harness.Hold, first, workers int) *Result {
 	r := &Result{Lock: servedLock, Workload: w, Elapsed: window, Workers: make([]uint64, workers), Overlap: 1, SampleEvery: 1,
 		Clock: "monotonic", ClockFloor: 20, ClockStep: 1, Started: time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC),
-		Slices: make([]uint32, workers*int(window/harness.SliceLength)), Wire: &harness.Counts{}, RoundTrip: 50_000,
+		BucketCounts: make([]uint32, workers*int(window/harness.BucketLength)), Wire: &harness.Counts{}, RoundTrip: 50_000,
 		Unserved: 1}
 	var wait, handover, passed Recorder
 	for i, h := range holds {
@@ -57,12 +57,12 @@ func measureHolds(w harness.Workload, holds []harness.Hold, first, workers int) 
 			handover.Record(h.Acquired - holds[i-1].Releasing)
 			passed.Record(h.Acquired - h.Requested)
 		}
-		if s := int(h.Releasing/int64(harness.SliceLength))*workers + h.Worker; s < len(r.Slices) {
-			r.Slices[s]++
+		if s := int(h.Releasing/int64(harness.BucketLength))*workers + h.Worker; s < len(r.BucketCounts) {
+			r.BucketCounts[s]++
 		}
 	}
 	if workers < 2 {
-		r.Slices = nil
+		r.BucketCounts = nil
 	}
 	r.Burst, r.Wait, r.Handover, r.HandoverWait = len(r.Owners), wait.Snapshot(), handover.Snapshot(), passed.Snapshot()
 	r.CPU = ClientCost{Time: time.Duration(r.Ops), Voluntary: int64(r.Ops), Involuntary: 3 * int64(r.Ops), Allocs: 2 * r.Ops}

@@ -7,7 +7,7 @@ func FuzzMerge(f *testing.F) {
 	w := workload(3, 2)
 	parts := splitHolds(w, drawHolds(1, 3), seats)
 	for _, p := range parts {
-		p.Holds, p.Slices = p.Holds[:20], nil
+		p.Holds, p.BucketCounts = p.Holds[:20], nil
 		p.Ops = 20
 	}
 	f.Add(encodeAll(f, parts[0]), encodeAll(f, parts[1]))

@@ -18,7 +18,7 @@ type group struct {
 	clocks  clocks
 	windows windows
 
-	turns      turnOrder
+	ordered    holdOrder
 	violations []oracle.Violation
 	warnings   []warned
 }
@@ -39,7 +39,7 @@ func (g *group) merge() *Result {
 		}
 	}
 	g.judgeHolds()
-	g.turns = g.order()
+	g.ordered = g.order()
 	out := new(Result)
 	for _, r := range MergeRules {
 		r.merge(out, g)
@@ -185,7 +185,7 @@ func (g *group) roundTrip() float64 {
 func nanos(ns int64) string { return numfmt.Plain(numfmt.Nanos(float64(ns))) }
 
 // MostApart limits how far apart the ranks' windows may open or close, as a share of the
-// window. It equals stat.DefaultMargin: merged rates are too low by the share without a rank.
+// window. It equals stat.DefaultTolerance: merged rates are too low by the share without a rank.
 const MostApart = 0.05
 
 type clocks struct {

@@ -80,7 +80,7 @@ func TestSaid(t *testing.T) {
 		edit    func(parts []*Result)
 		ordered bool
 		left    bool // handover times are left out
-		slices  bool
+		buckets bool
 		want    []string // warnings, by part of them
 	}{
 		{"one clock", oneClock(), plain, nil, true, false, true, nil},
@@ -88,9 +88,9 @@ func TestSaid(t *testing.T) {
 		{"small errors", clocks(2_500), plain, nil, true, true, true, []string{"handovers between ranks with different clocks were left out", "shorter than 10 µs may be missed: the difference of two of the clocks is known only to ±5 µs"}},
 		{"great errors, tokens", clocks(40_000), servedLock.Traits, nil, true, true, true, []string{"left out", "shorter than 160 µs"}},
 		{"great errors, no tokens", clocks(400_000), plain, nil, false, false, true, []string{"follow another by less than the error of their ranks' clocks: the order is not known", "shorter than 1.6 ms"}},
-		{"errors of a slice", clocks(4e6), plain, nil, false, false, false, []string{"the order is not known", "shorter than 16 ms", "shares within slices"}},
-		{"not known, tokens", clocks(-1), servedLock.Traits, nil, true, true, false, []string{"clock of rank 0 on a, rank 1 on b, rank 2 on c and rank 3 on d differs", "left out", "shares within slices"}},
-		{"not known, no tokens", clocks(-1), plain, nil, false, false, false, []string{"clock of rank 0", "do not determine in which order", "shares within slices"}},
+		{"errors of a bucket", clocks(4e6), plain, nil, false, false, false, []string{"the order is not known", "shorter than 16 ms", "shares within buckets"}},
+		{"not known, tokens", clocks(-1), servedLock.Traits, nil, true, true, false, []string{"clock of rank 0 on a, rank 1 on b, rank 2 on c and rank 3 on d differs", "left out", "shares within buckets"}},
+		{"not known, no tokens", clocks(-1), plain, nil, false, false, false, []string{"clock of rank 0", "do not determine in which order", "shares within buckets"}},
 		{"holds lost", oneClock(), plain, func(ps []*Result) { ps[1].HoldsLost, ps[1].Holds = 5, ps[1].Holds[5:] }, false, false, true, []string{"5 acquisitions were not kept"}},
 		{"no holds", oneClock(), plain, func(ps []*Result) { ps[1].Holds = nil }, false, false, true, []string{"acquisitions were not kept"}},
 		{"readers", oneClock(), plain, func(ps []*Result) {
@@ -116,8 +116,8 @@ func TestSaid(t *testing.T) {
 		if n := r.Handover.Count(); c.ordered && (n < whole.Handover.Count()) != c.left || n > whole.Handover.Count() {
 			t.Errorf("%s: %d handovers are timed, of %d", c.name, n, whole.Handover.Count())
 		}
-		if (len(r.Slices) > 0) != c.slices {
-			t.Errorf("%s: %d slices", c.name, len(r.Slices))
+		if (len(r.BucketCounts) > 0) != c.buckets {
+			t.Errorf("%s: %d buckets", c.name, len(r.BucketCounts))
 		}
 		var got []string
 		for _, x := range r.Warnings {

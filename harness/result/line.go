@@ -43,8 +43,8 @@ type caseLine struct {
 
 	HandoverWait string `json:"handover_wait,omitempty"` // like Wait
 
-	Slice  int64  `json:"slice,omitempty"`  // ns
-	Slices string `json:"slices,omitempty"` // DEFLATE of one uvarint a count, base64
+	Bucket       int64  `json:"bucket,omitempty"`        // ns
+	BucketCounts string `json:"bucket_counts,omitempty"` // DEFLATE of one uvarint a count, base64
 
 	Holds string `json:"holds,omitempty"` // see encodeHolds
 }
@@ -94,11 +94,11 @@ func pack(r *Result) (l caseLine, err error) {
 	if l.Holds, err = encodeHolds(r.Holds); err != nil {
 		return l, err
 	}
-	if l.Owners, err = encodeNumbers("owners", r.Owners); err != nil || len(r.Slices) == 0 {
+	if l.Owners, err = encodeNumbers("owners", r.Owners); err != nil || len(r.BucketCounts) == 0 {
 		return l, err
 	}
-	l.Slice = int64(harness.SliceLength)
-	l.Slices, err = encodeNumbers("slices", r.Slices)
+	l.Bucket = int64(harness.BucketLength)
+	l.BucketCounts, err = encodeNumbers("bucket_counts", r.BucketCounts)
 	return l, err
 }
 
@@ -198,8 +198,8 @@ func (u *unpacker) decodeCase(text []byte, r *Result) error {
 	if r.Holds, err = u.holds(l.Holds); err != nil {
 		return err
 	}
-	if l.Slice == int64(harness.SliceLength) { // slices of another length are another figure
-		r.Slices, err = numbers[uint32](u, "slices", l.Slices)
+	if l.Bucket == int64(harness.BucketLength) { // buckets of another length are another figure
+		r.BucketCounts, err = numbers[uint32](u, "bucket_counts", l.BucketCounts)
 	}
 	return err
 }
@@ -221,7 +221,7 @@ func encodeHistogram(h Histogram) (string, error) {
 	return string(text), nil
 }
 
-// MaxNumbers limits the owners, and the counts of slices, in a line.
+// MaxNumbers limits the owners, and the counts of buckets, in a line.
 const MaxNumbers = 1 << 20
 
 func encodeNumbers[N uint16 | uint32](name string, numbers []N) (string, error) {

@@ -218,8 +218,8 @@ var alike = []struct {
 		return fmt.Sprint(m.Machine.Go, without(m.Versions, harness.KindRedis, harness.KindZooKeeper)) // a rank may not have asked the servers
 	}},
 	{"plans", func(m Manifest) any {
-		return fmt.Sprintf("%d rounds of %d cases, open loops every %d rounds, windows of %v, %v, margin %v",
-			m.Rounds, m.Cases, m.OpenEvery, m.Window, without(m.Flags, "rank", "ranks", "sync", "job", "out"), m.PracticalMargin())
+		return fmt.Sprintf("%d rounds of %d cases, open loops every %d rounds, windows of %v, %v, tolerance %v",
+			m.Rounds, m.Cases, m.OpenEvery, m.Window, without(m.Flags, "rank", "ranks", "sync", "job", "out"), m.ToleranceOrDefault())
 	}},
 }
 

@@ -73,7 +73,7 @@ var Metrics = []*Metric{
 	Time, Throughput,
 	P50, P99, P999, MomentP99,
 	Handovers, HandoverTime, HandoverMean, HandoverWaitP99, HandoverTransfers,
-	RoundTrip, TurnRoundTrips, HandoverRoundTrips, P50RoundTrips, P99RoundTrips,
+	RoundTrip, PeriodRoundTrips, HandoverRoundTrips, P50RoundTrips, P99RoundTrips,
 	Hold, HoldShare, HandoverShare, WaitShare,
 	Jain, Starved, Unserved, WindowJain, BusyHalf, Spread, MinMax,
 	RankJain, HostJain, RankLeast, HandoversWithin, HandoversRanks, HandoversHosts,

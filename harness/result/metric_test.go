@@ -125,8 +125,8 @@ func TestByHand(t *testing.T) {
 		{HandoverRoundTrips, &Result{Handover: result(20).Handover, RoundTrip: 8}, 2.5},
 		{P50RoundTrips, &Result{Wait: result(20).Handover, RoundTrip: 8}, 2.5},
 		// 5 of 20 acquisitions in 20 us changed hands, or all if there is no other.
-		{TurnRoundTrips, handedOver(2, 5), 2}, {TurnRoundTrips, handedOver(1, 0), 0.5},
-		{TurnRoundTrips, handedOver(2, 0), 10}, // at least
+		{PeriodRoundTrips, handedOver(2, 5), 2}, {PeriodRoundTrips, handedOver(1, 0), 0.5},
+		{PeriodRoundTrips, handedOver(2, 0), 10}, // at least
 		{Hold, &Result{Hold: Spans{N: 20, Sum: 2400}}, 120},
 		// Two workers and 100 acquisitions in 20 us: one takes 400 ns.
 		{HoldShare, heldResult(2, 100, 0), 25},
@@ -220,8 +220,8 @@ func TestTooLittle(t *testing.T) {
 		{HandoverRoundTrips, &Result{Handover: result(20).Handover, RoundTrip: 0.5}},
 		{P99RoundTrips, &Result{Wait: result(20).Handover, RoundTrip: 8}},
 		{RoundTrip, &Result{RoundTrip: -1}}, {RoundTrip, &Result{RoundTrip: 0.5}}, {RoundTrip, &Result{RoundTrip: math.Inf(1)}}, {RoundTrip, &Result{RoundTrip: math.NaN()}},
-		{TurnRoundTrips, setElapsed(handedOver(2, 5), 0)},
-		{TurnRoundTrips, setPermits(handedOver(2, 5), 2)}, {TurnRoundTrips, setReads(handedOver(2, 5), 50, 0)}, {TurnRoundTrips, setReads(handedOver(2, 5), 0, 2)},
+		{PeriodRoundTrips, setElapsed(handedOver(2, 5), 0)},
+		{PeriodRoundTrips, setPermits(handedOver(2, 5), 2)}, {PeriodRoundTrips, setReads(handedOver(2, 5), 50, 0)}, {PeriodRoundTrips, setReads(handedOver(2, 5), 0, 2)},
 		{Hold, &Result{Hold: Spans{N: 10, Sum: 1200}}},
 		{WaitShare, heldResult(2, 100, 330)}, // 107.5 % in all: the samples do not represent the window
 		{HoldShare, heldResult(1, 220, 0)},   // holds longer than the window

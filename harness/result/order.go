@@ -34,9 +34,9 @@ func (g *group) whole(i int) bool {
 	return p.HoldsLost == 0 && uint64(len(p.Holds)+2*len(p.Workers)) >= p.Ops
 }
 
-// turnOrder is the result of ordering the holds of all ranks; the zero value if the order is
+// holdOrder is the result of ordering the holds of all ranks; the zero value if the order is
 // unknown.
-type turnOrder struct {
+type holdOrder struct {
 	owners         []uint16
 	handovers      uint64
 	handover, wait Histogram
@@ -46,13 +46,13 @@ const mostOwners = 1 << 14
 
 const measureCloser = "let the ranks meet at a server that is nearer to them, or run them on one host"
 
-// order returns the turns of all ranks. It orders by time if all ranks read one clock, or
+// order returns the holds of all ranks. It orders by time if all ranks read one clock, or
 // if all consecutive holds are farther apart than the errors of the clocks. Otherwise it
 // orders by fencing tokens, or the order is unknown.
-func (g *group) order() turnOrder {
+func (g *group) order() holdOrder {
 	first := g.parts[0]
 	if first.Workload.Reads > 0 || first.Workload.Rate > 0 || first.Workload.Locks > 1 {
-		return turnOrder{}
+		return holdOrder{}
 	}
 	var all []heldSpan
 	var lost uint64
@@ -63,13 +63,13 @@ func (g *group) order() turnOrder {
 	}
 	if lost > 0 {
 		g.warn("measure shorter windows", "%d acquisitions were not kept one by one: the order of all is not known, so handovers are not judged", lost)
-		return turnOrder{}
+		return holdOrder{}
 	}
 	for i := range g.parts {
 		all = append(all, g.held(i)...)
 	}
 	if len(all) == 0 {
-		return turnOrder{}
+		return holdOrder{}
 	}
 	slices.SortFunc(all, func(a, b heldSpan) int {
 		return cmp.Or(cmp.Compare(a.Acquired, b.Acquired), cmp.Compare(a.Releasing, b.Releasing), cmp.Compare(a.rank, b.rank))
@@ -86,7 +86,7 @@ func (g *group) order() turnOrder {
 	default:
 		g.warn(measureCloser, "clocks and tokens do not determine in which order ranks held the lock, so handovers are not judged")
 	}
-	return turnOrder{}
+	return holdOrder{}
 }
 
 func (g *group) tooClose(all []heldSpan) (n int) {
@@ -136,7 +136,7 @@ func (g *group) together(all []heldSpan) []heldSpan {
 	return all
 }
 
-func (g *group) follow(all []heldSpan) (t turnOrder) {
+func (g *group) follow(all []heldSpan) (t holdOrder) {
 	var handover, wait Recorder
 	alone := g.parts[0].Lock.Traits.Permits <= 1
 	apart, vague := 0, 0 // handovers between clocks, and those too short for the known offsets

@@ -133,7 +133,7 @@ func BenchmarkAppend(b *testing.B) {
 	finishRun(b, w)
 }
 
-func drawTurns(n int) []harness.Hold {
+func alternateHolds(n int) []harness.Hold {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	out := make([]harness.Hold, n)
 	now, token := int64(1e9), uint64(1<<40)
@@ -149,7 +149,7 @@ func drawTurns(n int) []harness.Hold {
 
 func TestHoldsAreSmall(t *testing.T) {
 	const n = 10_000
-	text, err := encodeHolds(drawTurns(n))
+	text, err := encodeHolds(alternateHolds(n))
 	requireNoError(t, err)
 	per := float64(len(text)) / n
 	if t.Logf("%.1f bytes of text a hold", per); per > 12 {
@@ -159,7 +159,7 @@ func TestHoldsAreSmall(t *testing.T) {
 		t.Errorf("%d holds take about %.0f bytes: too many for a line of %d", MaxHolds, most, maxLine)
 	}
 	got, err := new(unpacker).holds(text)
-	if err != nil || !reflect.DeepEqual(got, drawTurns(n)) {
+	if err != nil || !reflect.DeepEqual(got, alternateHolds(n)) {
 		t.Errorf("%d holds came back as %d, or as others (%v)", n, len(got), err)
 	}
 }
@@ -181,7 +181,7 @@ func TestHoldsDamaged(t *testing.T) {
 		requireNoError(t, err)
 		return text
 	}
-	good, err := encodeHolds(drawTurns(3))
+	good, err := encodeHolds(alternateHolds(3))
 	requireNoError(t, err)
 	u := new(unpacker)
 	for name, text := range map[string]string{
@@ -201,7 +201,7 @@ func TestHoldsDamaged(t *testing.T) {
 		if got, err := u.holds(text); err == nil || !strings.Contains(err.Error(), "holds: ") {
 			t.Errorf("%s: %d holds, %v", name, len(got), err)
 		}
-		if got, err := u.holds(good); err != nil || !reflect.DeepEqual(got, drawTurns(3)) {
+		if got, err := u.holds(good); err != nil || !reflect.DeepEqual(got, alternateHolds(3)) {
 			t.Errorf("after %s: %v, %v", name, got, err)
 		}
 	}

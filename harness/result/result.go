@@ -65,7 +65,7 @@ type Result struct {
 	Burst  int      `json:"burst"`
 
 	// Ranks has the ranks of a case with several; a rank's own result has just its
-	// own. Workers, Owners and Slices of such a result cover its own workers.
+	// own. Workers, Owners and BucketCounts of such a result cover its own workers.
 	Ranks []Rank `json:"ranks,omitempty"`
 
 	// Holds has a rank's acquisitions in the window in the order of grants, for the checks of
@@ -73,18 +73,18 @@ type Result struct {
 	Holds     []harness.Hold `json:"-"`
 	HoldsLost uint64         `json:"holds_lost,omitempty"`
 
-	// Slices[s*len(Workers)+i] is the number of acquisitions that worker i finished in slice
-	// s, which lasts SliceLength; a shorter rest is left out. A worker counts what it
-	// finished since its previous stop check in the slice of the check. Slices is empty with
-	// fewer than two workers and in a window shorter than a slice, and ends at [MaxNumbers].
-	Slices []uint32 `json:"-"`
+	// BucketCounts[s*len(Workers)+i] is the number of acquisitions that worker i finished in bucket
+	// s, which lasts BucketLength; a shorter rest is left out. A worker counts what it
+	// finished since its previous stop check in the bucket of the check. BucketCounts is empty with
+	// fewer than two workers and in a window shorter than a bucket, and ends at [MaxNumbers].
+	BucketCounts []uint32 `json:"-"`
 
 	// Unserved is the longest time of the window without a finished acquisition of a
 	// worker, between two of its checks; 0 if not measured.
 	Unserved time.Duration `json:"unserved,omitempty"`
 
 	// Open is the outcome of an open loop; nil for a closed one. Any free worker takes an
-	// arrival, so counts per worker mean nothing and there are no Handovers, Owners or Slices.
+	// arrival, so counts per worker mean nothing and there are no Handovers, Owners or BucketCounts.
 	Open *OpenLoop `json:"open,omitempty"`
 
 	SampleEvery int     `json:"sample_every"` // latency is timed for one in this many acquisitions on average; 1 is every acquisition

@@ -34,7 +34,7 @@ func sample() *Result {
 		Ranks: []Rank{{Rank: 1, Host: "b", PID: 7, First: 4, Workers: 2, Ops: 30, Clock: "boot/1", Zero: 5, Opened: 6, Closed: 7, Offset: -8, Error: -1, Late: 9}},
 		Holds: []harness.Hold{{Worker: 1, Requested: 3, Acquired: 5, Releasing: 8, Token: 1 << 63}, {Worker: 65535, Requested: -9, Acquired: 4, Releasing: 4, Shared: true, Token: 7},
 			{Requested: math.MinInt64, Acquired: math.MaxInt64, Releasing: math.MinInt64, Token: math.MaxUint64}}, HoldsLost: 12,
-		Slices: []uint32{10, 20, 0, 1<<32 - 1}, Unserved: 20 * time.Millisecond,
+		BucketCounts: []uint32{10, 20, 0, 1<<32 - 1}, Unserved: 20 * time.Millisecond,
 		SampleEvery: 16, ClockFloor: 10.2, ClockStep: 10, Clock: "RDTSC", Overlap: 0.99,
 		CPU:  ClientCost{Time: time.Second, Voluntary: 1, Involuntary: 2, Allocs: 3},
 		Wire: &harness.Counts{Requests: 90, Notifications: 4},

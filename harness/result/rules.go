@@ -29,18 +29,18 @@ var MergeRules = []*MergeRule{
 	{"Ops", "sum", fold(func(r *Result) *uint64 { return &r.Ops }, func(a, b uint64) uint64 { return a + b })},
 	{"Workers", "one after the other, in the order of ranks", fold(func(r *Result) *[]uint64 { return &r.Workers },
 		func(a, b []uint64) []uint64 { return slices.Concat(a, b) })},
-	{"Handovers", "counted again in the order of all holds, while all ranks measured; 0 if the order is not known", func(out *Result, g *group) { out.Handovers = min(g.turns.handovers, out.Ops) }},
+	{"Handovers", "counted again in the order of all holds, while all ranks measured; 0 if the order is not known", func(out *Result, g *group) { out.Handovers = min(g.ordered.handovers, out.Ops) }},
 	{"Wait", "histograms added up", fold(func(r *Result) *Histogram { return &r.Wait }, Histogram.Merge)},
-	{"Handover", "measured again in the order of all holds, without those whose error is above a tenth; empty if the order is not known", func(out *Result, g *group) { out.Handover = g.turns.handover }},
-	{"HandoverWait", "measured again in the order of all holds; empty if the order is not known", func(out *Result, g *group) { out.HandoverWait = g.turns.wait }},
+	{"Handover", "measured again in the order of all holds, without those whose error is above a tenth; empty if the order is not known", func(out *Result, g *group) { out.Handover = g.ordered.handover }},
+	{"HandoverWait", "measured again in the order of all holds; empty if the order is not known", func(out *Result, g *group) { out.HandoverWait = g.ordered.wait }},
 	{"Hold", "sums", fold(func(r *Result) *Spans { return &r.Hold }, Spans.Merge)},
 	{"Think", "sums", fold(func(r *Result) *Spans { return &r.Think }, Spans.Merge)},
-	{"Owners", "the workers of all holds in their order, the first 16384; none if the order is not known", func(out *Result, g *group) { out.Owners = g.turns.owners }},
-	{"Burst", "one burst, as long as Owners", func(out *Result, g *group) { out.Burst = len(g.turns.owners) }},
+	{"Owners", "the workers of all holds in their order, the first 16384; none if the order is not known", func(out *Result, g *group) { out.Owners = g.ordered.owners }},
+	{"Burst", "one burst, as long as Owners", func(out *Result, g *group) { out.Burst = len(g.ordered.owners) }},
 	{"Ranks", "all, in order", func(out *Result, g *group) { out.Ranks = g.ranks }},
 	{"Holds", "none, because the parts keep them", func(*Result, *group) {}},
 	{"HoldsLost", "none", func(*Result, *group) {}},
-	{"Slices", "joined, if the windows opened within a twentieth of a slice; else none. A rank with one worker has slices computed from its holds", func(out *Result, g *group) { out.Slices = g.slices() }},
+	{"BucketCounts", "joined, if the windows opened within a twentieth of a bucket; else none. A rank with one worker has buckets computed from its holds", func(out *Result, g *group) { out.BucketCounts = g.bucketCounts() }},
 	{"Unserved", "the greatest", fold(func(r *Result) *time.Duration { return &r.Unserved }, greater)},
 	{"Open", "sums; Span, Lag50 and Lag99 are the greatest of a rank, an upper bound", fold(func(r *Result) **OpenLoop { return &r.Open }, addLoads)},
 	{"SampleEvery", "the greatest", fold(func(r *Result) *int { return &r.SampleEvery }, greater)},
@@ -120,23 +120,23 @@ func (g *group) overlap() float64 {
 	return least * float64(max(0, last-first)) / float64(to-from)
 }
 
-// slices returns the acquisitions of each worker of all ranks in each slice, or nil if
-// they are unknown for a rank, or the slices of ranks are not aligned.
-func (g *group) slices() []uint32 {
-	const length = int64(harness.SliceLength)
+// bucketCounts returns the acquisitions of each worker of all ranks in each bucket, or nil if
+// they are unknown for a rank, or the buckets of ranks are not aligned.
+func (g *group) bucketCounts() []uint32 {
+	const length = int64(harness.BucketLength)
 	first, _ := g.windows.both()
 	from, _ := g.windows.all()
 	apart := first - from + g.clocks.worst()
 	if !g.clocks.known || apart > length/20 {
-		if slices.ContainsFunc(g.parts, func(p *Result) bool { return len(p.Slices) > 0 }) {
-			g.warn(measureCloser, "the windows of the ranks may have opened more than %v apart: shares within slices of %v are not known", time.Duration(length/20), harness.SliceLength)
+		if slices.ContainsFunc(g.parts, func(p *Result) bool { return len(p.BucketCounts) > 0 }) {
+			g.warn(measureCloser, "the windows of the ranks may have opened more than %v apart: shares within buckets of %v are not known", time.Duration(length/20), harness.BucketLength)
 		}
 		return nil
 	}
 	count := -1
 	each := make([][]uint32, len(g.parts))
 	for i, p := range g.parts {
-		if each[i] = p.Slices; len(p.Workers) == 1 && len(p.Slices) == 0 {
+		if each[i] = p.BucketCounts; len(p.Workers) == 1 && len(p.BucketCounts) == 0 {
 			each[i] = g.finished(i)
 		}
 		n := len(p.Workers)
@@ -163,13 +163,13 @@ func (g *group) finished(i int) []uint32 {
 	if !g.whole(i) {
 		return nil
 	}
-	out := make([]uint32, min((k.Closed-k.Opened)/int64(harness.SliceLength), maxSlices))
+	out := make([]uint32, min((k.Closed-k.Opened)/int64(harness.BucketLength), maxBuckets))
 	for _, h := range p.Holds {
-		if s := (k.Zero + h.Releasing - k.Opened) / int64(harness.SliceLength); k.Zero+h.Releasing >= k.Opened && s < int64(len(out)) {
+		if s := (k.Zero + h.Releasing - k.Opened) / int64(harness.BucketLength); k.Zero+h.Releasing >= k.Opened && s < int64(len(out)) {
 			out[s]++
 		}
 	}
 	return out
 }
 
-const maxSlices = int64(harness.MaxWindow / harness.SliceLength)
+const maxBuckets = int64(harness.MaxWindow / harness.BucketLength)

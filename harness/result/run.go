@@ -50,8 +50,8 @@ type Manifest struct {
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished,omitzero"` // zero while running, or if the run was killed
 
-	// Margin is the relative difference of rates that does not matter; nil is the default.
-	Margin *float64 `json:"margin,omitempty"`
+	// Tolerance is the relative difference of rates that does not matter; nil is the default.
+	Tolerance *float64 `json:"tolerance,omitempty"`
 
 	// Pair, if not empty, is shared with one other run: another build of the lab
 	// measured in the same rounds, case by case.
@@ -129,12 +129,12 @@ type Part struct {
 	Binary string `json:"binary,omitempty"` // the program itself: SHA-256, hexadecimal
 }
 
-// PracticalMargin returns the margin of m, or the default.
-func (m Manifest) PracticalMargin() float64 {
-	if m.Margin == nil || !(*m.Margin >= 0 && *m.Margin <= stat.MaxMargin) {
-		return stat.DefaultMargin
+// ToleranceOrDefault returns the tolerance of m, or the default.
+func (m Manifest) ToleranceOrDefault() float64 {
+	if m.Tolerance == nil || !(*m.Tolerance >= 0 && *m.Tolerance <= stat.MaxTolerance) {
+		return stat.DefaultTolerance
 	}
-	return *m.Margin
+	return *m.Tolerance
 }
 
 // Differs returns why results under n and m cannot be combined, in a few words, or "".

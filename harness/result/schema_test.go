@@ -170,7 +170,7 @@ func TestSchemaIsWhole(t *testing.T) {
 		of    reflect.Type
 		extra []string // fields of the line that the type does not write
 	}{
-		"case":       {reflect.TypeFor[Result](), []string{"schema", "kind", "wait", "handover", "handover_wait", "owners", "slice", "slices", "holds"}},
+		"case":       {reflect.TypeFor[Result](), []string{"schema", "kind", "wait", "handover", "handover_wait", "owners", "bucket", "bucket_counts", "holds"}},
 		"experiment": {reflect.TypeFor[Finding](), []string{"schema", "kind"}},
 		"sample":     {reflect.TypeFor[Sample](), []string{"schema", "kind"}},
 		"rank":       {of: reflect.TypeFor[Rank]()},

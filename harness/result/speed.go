@@ -259,7 +259,7 @@ var (
 		"median wait over the bare round trip to the server", P50)
 	P99RoundTrips = inRoundTrips("wait-p99-roundtrips", "p99-roundtrips/op",
 		"99th percentile of the waits over the bare round trip to the server", P99)
-	TurnRoundTrips = inRoundTrips("turn-roundtrips", "roundtrips/turn",
+	PeriodRoundTrips = inRoundTrips("period-roundtrips", "roundtrips/period",
 		"time from one handover to the next, of one worker from one acquisition to the next, over the bare round trip to the server", handoverPeriod)
 )
 

@@ -16,7 +16,7 @@ import (
 
 func TestAllocations(t *testing.T) {
 	w := section(32)
-	w.Turns, w.Warm = 4000, 100
+	w.Acquisitions, w.Warm = 4000, 100
 	i := slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == "ticket" })
 	var r simulate.Result
 	n := testing.AllocsPerRun(1, func() {
@@ -25,8 +25,8 @@ func TestAllocations(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if n > float64(r.Turns)/2 || r.Misses < 10 {
-		t.Errorf("%.0f allocations for %d acquisitions with %.0f misses each", n, r.Turns, r.Misses)
+	if n > float64(r.Acquisitions)/2 || r.Misses < 10 {
+		t.Errorf("%.0f allocations for %d acquisitions with %.0f misses each", n, r.Acquisitions, r.Misses)
 	}
 }
 
@@ -91,7 +91,7 @@ func TestEvents(t *testing.T) {
 		if slices.Contains(oneWaiter, v.Name) {
 			most = 3 * w.Workers / 2
 		}
-		n := int(r.Steps) / (r.Turns + w.Warm)
+		n := int(r.Steps) / (r.Acquisitions + w.Warm)
 		if t.Logf("%d events an acquisition", n); n > most || n == 0 {
 			t.Errorf("%d events an acquisition among %d workers, want at most %d", n, w.Workers, most)
 		}

@@ -83,7 +83,7 @@ func (s series) simulate(t *testing.T, m simulate.Machine, wanted func(outcome) 
 
 func (s series) model(t *testing.T, m *simulate.Machine, o outcome) float64 {
 	t.Helper()
-	w := simulate.Workload{Workers: o.workers, Spread: s.spread, Wait: harness.WaitPause, Turns: max(1000, 16*o.workers), Warm: max(100, 3*o.workers), Seed: 1}
+	w := simulate.Workload{Workers: o.workers, Spread: s.spread, Wait: harness.WaitPause, Acquisitions: max(1000, 16*o.workers), Warm: max(100, 3*o.workers), Seed: 1}
 	if _, err := fmt.Sscanf(o.section, "%f/%f", &w.Hold, &w.Think); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func (s series) model(t *testing.T, m *simulate.Machine, o outcome) float64 {
 	if err != nil {
 		t.Fatalf("%s, %s, %d workers on %s: %v", o.lock, o.section, o.workers, m.Name, err)
 	}
-	return r.PerTurn
+	return r.PerAcquisition
 }
 
 // A summary is the error of the model against measurements, over some points.

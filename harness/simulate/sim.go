@@ -150,7 +150,7 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, checked
 	if err := w.Validate(m); err != nil {
 		return Result{}, err
 	}
-	w.Turns, w.Warm = cmp.Or(w.Turns, max(2000, 8*w.Workers)), cmp.Or(w.Warm, max(100, 3*w.Workers))
+	w.Acquisitions, w.Warm = cmp.Or(w.Acquisitions, max(2000, 8*w.Workers)), cmp.Or(w.Warm, max(100, 3*w.Workers))
 	s := newSim(m, w.Seed)
 	s.wakeUp = s.ps(w.Wake)
 	if checked != nil {
@@ -160,7 +160,7 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, checked
 		s.dozing = 0
 	}
 	s.stuck = patience + 2*s.ps(w.Hold+w.Think)
-	t := &tally{s: s, w: w, holder: none, last: none, turns: make([]int64, w.Workers)}
+	t := &tally{s: s, w: w, holder: none, last: none, acquisitions: make([]int64, w.Workers)}
 	handles, err := construct(lock, setup(m, w))
 	if err != nil {
 		return Result{}, err

@@ -45,7 +45,7 @@ func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (result.Sim
 		Wait: w.Wait, Apart: w.Apart, Spread: w.Spread, Seed: w.Seed, Seeds: seeds,
 		OnCores: on(m, w, func(cache int) int { return cache }), OnSockets: on(m, w, m.socket),
 
-		PerAcquisition: of(func(r Result) float64 { return r.PerTurn }),
+		PerAcquisition: of(func(r Result) float64 { return r.PerAcquisition }),
 
 		Handover:    of(func(r Result) float64 { return r.HandOver }),
 		Longest:     of(func(r Result) float64 { return r.Longest }),

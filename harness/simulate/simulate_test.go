@@ -19,7 +19,7 @@ import (
 )
 
 func section(workers int) simulate.Workload {
-	return simulate.Workload{Workers: workers, Lines: 1, Hold: 10, Think: 10, Wait: harness.WaitPause, Turns: 400, Warm: 50, Seed: 1}
+	return simulate.Workload{Workers: workers, Lines: 1, Hold: 10, Think: 10, Wait: harness.WaitPause, Acquisitions: 400, Warm: 50, Seed: 1}
 }
 
 // machine has two threads per core and two clusters per socket, for every rule of the model.
@@ -107,13 +107,13 @@ func TestDozing(t *testing.T) {
 
 func meanTime(t *testing.T, m *simulate.Machine, v *harness.Variant, workers, seeds int, exact bool) (ns float64, steps int64) {
 	w := section(workers)
-	w.Turns, w.Exact = 1500, exact
+	w.Acquisitions, w.Exact = 1500, exact
 	for range seeds {
 		r, err := simulate.Run(m, w, v.Local)
 		if err != nil {
 			t.Fatal(err)
 		}
-		ns += r.PerTurn / float64(seeds)
+		ns += r.PerAcquisition / float64(seeds)
 		steps += r.Steps
 		w.Seed++
 	}
@@ -172,7 +172,7 @@ func TestBrokenVariants(t *testing.T) {
 			bare := *v
 			bare.Unavailable = ""
 			w := section(2) // long thinking: both have read that the other does not want the lock
-			w.Turns, w.Hold, w.Think, w.Spread = 20_000, 200, 500, true
+			w.Acquisitions, w.Hold, w.Think, w.Spread = 20_000, 200, 500, true
 			if _, err := simulate.Simulate(m, &bare, w, 5); !errors.Is(err, simulate.ErrTwoHolders) {
 				t.Errorf("error %v, want %v", err, simulate.ErrTwoHolders)
 			}

@@ -152,7 +152,7 @@ func TestLabLocks(t *testing.T) {
 		v := lab.Suite[slices.IndexFunc(lab.Suite, func(v *harness.Variant) bool { return v.Name == c.lock })]
 		for _, workers := range counts {
 			for _, think := range []float64{100, 1000} {
-				w := simulate.Workload{Workers: workers, Hold: think / 5, Think: think, Wait: harness.WaitPause, Turns: 1500, Warm: 200, Seed: 1}
+				w := simulate.Workload{Workers: workers, Hold: think / 5, Think: think, Wait: harness.WaitPause, Acquisitions: 1500, Warm: 200, Seed: 1}
 				own, err := simulate.Run(m, w, v.Local)
 				if err != nil {
 					t.Fatal(err)
@@ -161,8 +161,8 @@ func TestLabLocks(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				ratio := own.PerTurn / other.PerTurn
-				t.Logf("%-9s over twin of %-16s %2d workers, think %4.0f ns: %7.1f / %7.1f = %.2f", c.lock, c.twin, workers, think, own.PerTurn, other.PerTurn, ratio)
+				ratio := own.PerAcquisition / other.PerAcquisition
+				t.Logf("%-9s over twin of %-16s %2d workers, think %4.0f ns: %7.1f / %7.1f = %.2f", c.lock, c.twin, workers, think, own.PerAcquisition, other.PerAcquisition, ratio)
 				if max(ratio, 1/ratio) > c.bound {
 					t.Errorf("%s, %d workers, think %v ns: %.2f of the twin of %s; the bound is %.2f", c.lock, workers, think, ratio, c.twin, c.bound)
 				}

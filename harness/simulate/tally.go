@@ -16,17 +16,17 @@ type tally struct {
 	last   int // the holder before
 	total  int // acquisitions, including the warm-up
 
-	turns    []int64 // by worker
-	begun    int64
-	end      int64
-	base     counters
-	left     int64 // end of the last critical section
-	handOver int64
-	handed   int64
-	longest  int64
-	same     int64
-	near     int64
-	moved    int64
+	acquisitions []int64 // by worker
+	begun        int64
+	end          int64
+	base         counters
+	left         int64 // end of the last critical section
+	handOver     int64
+	handed       int64
+	longest      int64
+	same         int64
+	near         int64
+	moved        int64
 }
 
 func (t *tally) granted(c *core, asked int64) {
@@ -48,7 +48,7 @@ func (t *tally) granted(c *core, asked int64) {
 }
 
 func (t *tally) count(c *core, asked int64) {
-	t.turns[c.id]++
+	t.acquisitions[c.id]++
 	t.longest = max(t.longest, c.clock-asked)
 	if t.last == c.id {
 		t.same++
@@ -66,7 +66,7 @@ func (t *tally) count(c *core, asked int64) {
 
 func (t *tally) released(c *core) {
 	t.holder, t.left, t.end = none, c.clock, c.clock
-	if t.total == t.w.Warm+t.w.Turns {
+	if t.total == t.w.Warm+t.w.Acquisitions {
 		t.s.halted = true
 	}
 }
@@ -76,10 +76,10 @@ func (t *tally) result() (Result, error) {
 	per := func(x int64) float64 { return float64(x) / float64(n) }
 	counts := t.s.counts
 	r := Result{
-		Turns: n, PerTurn: per(t.end-t.begun) / 1000,
+		Acquisitions: n, PerAcquisition: per(t.end-t.begun) / 1000,
 		Misses: per(counts.Misses - t.base.Misses), Remote: per(counts.Remote - t.base.Remote),
 		Invalidated: per(counts.Invalidated - t.base.Invalidated),
-		Longest:     float64(t.longest) / 1000, SameWorker: per(t.same), Jain: stat.Jain(t.turns), Steps: t.s.steps,
+		Longest:     float64(t.longest) / 1000, SameWorker: per(t.same), Jain: stat.Jain(t.acquisitions), Steps: t.s.steps,
 	}
 	if t.handed > 0 {
 		r.HandOver = float64(t.handOver) / float64(t.handed) / 1000

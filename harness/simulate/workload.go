@@ -8,7 +8,7 @@ import (
 )
 
 // A Workload describes workers that take a lock, work, release it and think, each on its own
-// thread. A zero Turns or Warm is a sufficient default.
+// thread. A zero Acquisitions or Warm is a sufficient default.
 type Workload struct {
 	Workers int
 	Lines   int     // cache lines of data that a critical section reads and writes
@@ -23,12 +23,12 @@ type Workload struct {
 	// parks is an error. The model has no scheduler: a sleeper keeps its hardware thread.
 	Wake float64
 
-	Turns  int    // counted acquisitions; 0 is 8 per worker, at least 2000
-	Warm   int    // acquisitions before them; 0 is 3 per worker, at least 100
-	Seed   uint64 // of the jitter of latencies, of think times and of a lock's own choices
-	Exact  bool   // waiters make every poll as a separate event: slower, for tests
-	Apart  bool   // a core has a second worker only when every core has one
-	Spread bool   // neighbours are on different sockets
+	Acquisitions int    // counted acquisitions; 0 is 8 per worker, at least 2000
+	Warm         int    // acquisitions before them; 0 is 3 per worker, at least 100
+	Seed         uint64 // of the jitter of latencies, of think times and of a lock's own choices
+	Exact        bool   // waiters make every poll as a separate event: slower, for tests
+	Apart        bool   // a core has a second worker only when every core has one
+	Spread       bool   // neighbours are on different sockets
 
 	// Overlaps reports that the code admits several workers, as a counter does.
 	Overlaps bool
@@ -57,7 +57,7 @@ func (w Workload) Validate(m *Machine) error {
 		return fmt.Errorf("simulate: wake-up time %v ns: want 0 to %v", w.Wake, MaxTime)
 	case w.Wait != harness.WaitPause && w.Wait != harness.WaitSpin:
 		return fmt.Errorf("simulate: wait policy %s sleeps or yields, which the model does not know: want %s or %s", w.Wait, harness.WaitPause, harness.WaitSpin)
-	case w.Turns < 0 || w.Warm < 0:
+	case w.Acquisitions < 0 || w.Warm < 0:
 		return errors.New("simulate: a number of acquisitions is negative")
 	}
 	return nil
@@ -65,15 +65,15 @@ func (w Workload) Validate(m *Machine) error {
 
 // A Result is the outcome of one run. Figures per acquisition are over all workers.
 type Result struct {
-	Turns       int     // acquisitions that were counted
-	PerTurn     float64 // ns of the machine's time per acquisition
-	HandOver    float64 // ns from a release to the grant of another worker that waited already, mean
-	Longest     float64 // ns, longest wait
-	Misses      float64 // requests to the directory, per acquisition
-	Remote      float64 // of them answered from another socket, per acquisition
-	Invalidated float64 // copies, per acquisition
-	Jain        float64 // 1 if all workers have as many acquisitions
-	SameSocket  float64 // share of handovers to another worker that stay on the socket
-	SameWorker  float64 // share of acquisitions by the last holder
-	Steps       int64   // events of the model
+	Acquisitions   int     // acquisitions that were counted
+	PerAcquisition float64 // ns of the machine's time per acquisition
+	HandOver       float64 // ns from a release to the grant of another worker that waited already, mean
+	Longest        float64 // ns, longest wait
+	Misses         float64 // requests to the directory, per acquisition
+	Remote         float64 // of them answered from another socket, per acquisition
+	Invalidated    float64 // copies, per acquisition
+	Jain           float64 // 1 if all workers have as many acquisitions
+	SameSocket     float64 // share of handovers to another worker that stay on the socket
+	SameWorker     float64 // share of acquisitions by the last holder
+	Steps          int64   // events of the model
 }

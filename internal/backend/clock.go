@@ -65,7 +65,7 @@ func clockEnviron(m member) (string, error) {
 }
 
 // SetClock sets the wall clock of server i, even if it is stopped or killed, to this machine's
-// plus offset, which survives a Restart. Its monotonic clock is unchanged. The server must
+// plus offset, which a Restart keeps. Its monotonic clock is unchanged. The server must
 // have been started with RedisOptions.Clock.
 func (s *Server) SetClock(i int, offset time.Duration) error {
 	one, err := s.hurt(i)

@@ -2,7 +2,7 @@
 // measurements in other programs.
 //
 // A child has its own process group: Ctrl-C does not end it directly, and a kill includes its
-// children. On Linux the kernel kills the child with its owner. Elsewhere a child survives a
+// children. On Linux the kernel kills the child with its owner. Elsewhere a child outlives a
 // kill -9 of its owner, unless its standard input ends.
 //
 // The parent-death signal is sent when the THREAD that forked ends. Go ends threads at will,

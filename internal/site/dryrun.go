@@ -20,7 +20,7 @@ import (
 func (s *Servers) DryRun(ctx context.Context, p *measure.Plan, stderr io.Writer) {
 	p.Trips = make(map[string]*result.Trips)
 	locks := slices.DeleteFunc(p.Locks(), func(v *harness.Variant) bool {
-		return v.Remote == nil || !slices.ContainsFunc(p.Cases, func(c measure.Case) bool { return c.Lock == v && c.Workload.Window >= harness.SliceLength })
+		return v.Remote == nil || !slices.ContainsFunc(p.Cases, func(c measure.Case) bool { return c.Lock == v && c.Workload.Window >= harness.BucketLength })
 	})
 	var all errgroup.Group
 	all.SetLimit(atOnce)

@@ -143,14 +143,14 @@ func Pairs(n int) int { return n * (n - 1) / 2 }
 // O. Dunn, "Multiple Comparisons among Means", JASA 56, 1961.
 func Level(comparisons int) float64 { return 1 - (1-level95)/float64(max(1, comparisons)) }
 
-// DefaultMargin is the tolerance for rates and costs, as a share. Two builds of one lock can
+// DefaultTolerance is the tolerance for rates and costs, as a share. Two builds of one lock can
 // differ by 5 % because of their layout in memory (C. Curtsinger, E. Berger, "Stabilizer",
 // ASPLOS 2013; T. Mytkowicz et al., "Producing Wrong Data Without Doing Anything Obviously
 // Wrong!", ASPLOS 2009), so a smaller difference may be no property of the lock.
-const DefaultMargin = 0.05
+const DefaultTolerance = 0.05
 
-// MaxMargin is the greatest meaningful margin: a factor of ten more.
-const MaxMargin = 10
+// MaxTolerance is the greatest meaningful tolerance: a factor of ten more.
+const MaxTolerance = 10
 
 // Inverse returns the inverse ratio; its median is not exactly the median of the inverses.
 func (r Ratio) Inverse() Ratio {

@@ -72,7 +72,7 @@ func (m Model) result(rng *rand.Rand, round, rounds, workers int) *result.Result
 		r.Workers = append(r.Workers, n)
 		r.Ops += n
 	}
-	r.Slices = sliced(r)
+	r.BucketCounts = bucketed(r)
 	if workers > 1 {
 		r.Handovers = uint64(float64(r.Ops) * m.Handed)
 	}
@@ -100,16 +100,16 @@ func (m Model) result(rng *rand.Rand, round, rounds, workers int) *result.Result
 	return r
 }
 
-// sliced spreads the operations of the workers of r evenly over the slices of its window,
-// except for remainders: the shares of each slice equal the shares of the window.
-func sliced(r *result.Result) (counts []uint32) {
-	slices := uint64(r.Elapsed / harness.SliceLength)
+// bucketed spreads the operations of the workers of r evenly over the buckets of its window,
+// except for remainders: the shares of each bucket equal the shares of the window.
+func bucketed(r *result.Result) (counts []uint32) {
+	buckets := uint64(r.Elapsed / harness.BucketLength)
 	if len(r.Workers) < 2 {
 		return nil
 	}
-	for s := range slices {
+	for s := range buckets {
 		for _, n := range r.Workers {
-			counts = append(counts, uint32(n*(s+1)/slices-n*s/slices))
+			counts = append(counts, uint32(n*(s+1)/buckets-n*s/buckets))
 		}
 	}
 	return counts

@@ -47,7 +47,7 @@ func TestAnswers(t *testing.T) {
 		}
 	}
 	for _, r := range run.Results { // falling has an index of 94.7 %, which is printed as 95 %
-		if r.Slices, r.Workers = nil, []uint64{1000, 1000}; r.Lock.Name == "falling" {
+		if r.BucketCounts, r.Workers = nil, []uint64{1000, 1000}; r.Lock.Name == "falling" {
 			r.Workers = []uint64{763, 1237}
 		}
 	}

@@ -322,23 +322,23 @@ const (
 // FaultCharts returns the charts of the histories of run, and notes on histories without a
 // chart.
 func FaultCharts(run *result.Run) (charts []Named, notes []string) {
-	var rows []result.Survival
+	var rows []result.FaultOutcome
 	total := 0
 	for _, f := range run.Faults {
 		if total += len(f.Histories); len(f.Histories) > 0 {
 			rows = append(rows, result.JudgeFault(f))
 		}
 	}
-	rank := func(row result.Survival) int {
+	rank := func(row result.FaultOutcome) int {
 		switch {
-		case row.Verdict == result.Refuted:
+		case row.Verdict == result.Unexpected:
 			return 0
 		case row.Broken > 0:
 			return 1
 		}
 		return 2
 	}
-	slices.SortStableFunc(rows, func(a, b result.Survival) int { return cmp.Compare(rank(a), rank(b)) })
+	slices.SortStableFunc(rows, func(a, b result.FaultOutcome) int { return cmp.Compare(rank(a), rank(b)) })
 	for _, row := range rows {
 		if len(charts) == mostTimelines {
 			break

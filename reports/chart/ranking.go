@@ -237,9 +237,9 @@ func (r *ranking) drawn() draw.Picture {
 		out.Rows = append(out.Rows, draw.Row{Tag: x.tag, Name: name, Style: styleOf(x.s.Lock), Strong: name == r.first.Use, Sign: x.shape,
 			Marks: []draw.Mark{m}, Figures: append([]string{numfmt.PerSecond(x.rate.Median)}, r.more(x)...)})
 		if name == cmp.Or(r.first.Use, r.first.Fastest) && x.rate.Median > 0 {
-			margin := r.g.Run.Manifest.PracticalMargin()
-			out.Scale.Band = [2]float64{x.rate.Median / (1 + margin), x.rate.Median * (1 + margin)}
-			out.Notes = append(out.Notes, draw.Note{Colour: draw.Warm, Text: fmt.Sprintf("within %s of %s", numfmt.Percent(100*margin), Short(name, 24))})
+			tolerance := r.g.Run.Manifest.ToleranceOrDefault()
+			out.Scale.Band = [2]float64{x.rate.Median / (1 + tolerance), x.rate.Median * (1 + tolerance)}
+			out.Notes = append(out.Notes, draw.Note{Colour: draw.Warm, Text: fmt.Sprintf("within %s of %s", numfmt.Percent(100*tolerance), Short(name, 24))})
 		}
 	}
 	out.Fit(r.log(), numfmt.SI)

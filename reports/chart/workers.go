@@ -158,14 +158,14 @@ func throughputTable(g *Group) Table {
 		result.HandoverTime, result.HandoverTransfers, result.Hold, result.HoldShare, result.WaitShare, result.Overlap}
 	if g.Remote {
 		columns = []*result.Metric{result.Handovers, result.HandoverTime, result.Hold, result.HoldShare, result.WaitShare, result.Requests, result.Notifications, result.CPU, result.Overlap}
-		columns = append(columns, g.inTrips(result.RoundTrip, result.TurnRoundTrips, result.HandoverRoundTrips)...)
+		columns = append(columns, g.inTrips(result.RoundTrip, result.PeriodRoundTrips, result.HandoverRoundTrips)...)
 	}
 	return g.table(nil, withInterval(result.Throughput.Unit, result.Throughput), metrics(columns...))
 }
 
 func requestsTable(g *Group) Table {
 	return g.table(nil, withInterval(result.Requests.Unit, result.Requests), withInterval(result.Notifications.Unit, result.Notifications),
-		inUnits(g.known(result.ServerCPU, result.ServerMemory, result.Connections)...), metrics(g.inTrips(result.TurnRoundTrips, result.HandoverRoundTrips)...))
+		inUnits(g.known(result.ServerCPU, result.ServerMemory, result.Connections)...), metrics(g.inTrips(result.PeriodRoundTrips, result.HandoverRoundTrips)...))
 }
 
 // JainLocal and JainRemote draw Jain's fairness index over the number of workers.
@@ -177,7 +177,7 @@ var JainLocal, JainRemote = both(Chart{
 	Guard: flat,
 }, "Does every worker of a distributed lock get its turn?")
 
-const jainDoc = lineDoc + " An index of 40 %: as if 40 % of the workers shared the lock equally. Dashed: one worker has it all. The figure is the mean of slices of one length, because the index rises with the length. If the axis has \"over the window\", the run has no slices, and its figures compare only with windows of the same length."
+const jainDoc = lineDoc + " An index of 40 %: as if 40 % of the workers shared the lock equally. Dashed: one worker has it all. The figure is the mean of buckets of one length, because the index rises with the length. If the axis has \"over the window\", the run has no buckets, and its figures compare only with windows of the same length."
 
 // fair is the least Jain's index, in percent, of a lock that counts as fair.
 const fair = 95
@@ -233,7 +233,7 @@ func jainTable(g *Group, m *result.Metric) Table {
 	return g.table(m, withInterval(m.Name, m), metrics(columns...))
 }
 
-// fairness returns Jain's index for a picture of g: over slices of one length, or over the
+// fairness returns Jain's index for a picture of g: over buckets of one length, or over the
 // window if the run has none. A picture never mixes the two.
 func (g *Group) fairness() *result.Metric {
 	if g.has(result.Jain) {

@@ -34,7 +34,7 @@ func comparisonHeadline(c *judge.Comparison) string {
 	if c.Outcome() == judge.Unsure {
 		return "No verdict: no regression is certain, and none is ruled out. In all: " + counts
 	}
-	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Margin), counts)
+	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Tolerance), counts)
 }
 
 func casesOf(c *judge.Comparison, v judge.GateVerdict) []string {
@@ -69,7 +69,7 @@ func comparisonRemarks(c *judge.Comparison) (out []string) {
 		}
 		out = append(out, fmt.Sprintf("* significant, = equivalent. Ratio: median %s; intervals of %s each, so that all hold together; p corrected by Holm for %s; n = %s. "+
 			"Regressed: the whole interval is worse by more than %s. Not worse: it excludes that. Not significant: neither.",
-			how, share(c.Level), numfmt.Plural(c.Tests, "comparison"), roundsText(c.Tables()), share(c.Margin)))
+			how, share(c.Level), numfmt.Plural(c.Tests, "comparison"), roundsText(c.Tables()), share(c.Tolerance)))
 		out = append(out, noisyNote(c.Tables())...)
 	}
 	if has(judge.NotSignificant) {
@@ -156,7 +156,7 @@ func historyRemarks(h *judge.History) (out []string) {
 	few := numfmt.Plural(h.Few, "run")
 	out = append(out,
 		fmt.Sprintf("A change is a step that stays: by ranks, fewer than %g of all orders of the runs of a machine separate the runs of any case as clearly, and the ratio of the two levels exceeds %s. It takes %s of a machine. It shows that the figures moved, not why.",
-			h.Alpha, share(h.Margin), few),
+			h.Alpha, share(h.Tolerance), few),
 		fmt.Sprintf("A ratio is to the last earlier run with a figure (Mann-Whitney test over the rounds; Holm's correction for %s; intervals of %s each; n = %s). * significant, = equivalent. Runs of different days differ by more than the code, so it is no change yet.",
 			numfmt.Plural(h.Tests, "comparison"), share(h.Level), roundsText(h.Tables())))
 	out = append(out, noisyNote(h.Tables())...)
@@ -164,7 +164,7 @@ func historyRemarks(h *judge.History) (out []string) {
 		verdict judge.GateVerdict
 		remedy  string
 	}{
-		{judge.FewRuns, fmt.Sprintf("Too few runs: neighbours differ, or their intervals do not exclude a loss of more than %s, and fewer than %s cannot separate a step from an off day. 'locklab compare --interleave OLD NEW' compares two builds in one evening.", share(h.Margin), few)},
+		{judge.FewRuns, fmt.Sprintf("Too few runs: neighbours differ, or their intervals do not exclude a loss of more than %s, and fewer than %s cannot separate a step from an off day. 'locklab compare --interleave OLD NEW' compares two builds in one evening.", share(h.Tolerance), few)},
 		{judge.OffRun, "Newest run is an outlier: it may be a bad day or the first run of a step. Measure once more."},
 		{judge.Unmeasured, "Not measured: the newest run lacks planned results. Resume with locklab run --resume, or measure it again."},
 	} {

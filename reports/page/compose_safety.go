@@ -39,8 +39,8 @@ type safetyLock struct {
 	Guarantees, Cells []sign
 
 	strength result.Strength
-	worst    float64                    // violations in 1000 faults of its worst scenario
-	rows     map[string]result.Survival // by scenario
+	worst    float64                        // violations in 1000 faults of its worst scenario
+	rows     map[string]result.FaultOutcome // by scenario
 }
 
 // A sign is a mark with its meaning.
@@ -50,7 +50,7 @@ type sign struct{ Mark, Text string }
 func signKind(mark string) string {
 	switch first, _ := utf8.DecodeRuneInString(mark); {
 	case strings.Contains(mark, "!"):
-		return "anomaly refuted"
+		return "anomaly unexpected"
 	case first == '✓' || first == '0':
 		return "held"
 	case first == '▲' || first == '✗':
@@ -68,22 +68,22 @@ func composeSafety(run *result.Run) *safetySection {
 		return nil
 	}
 	out.Columns = chart.Distinct(run.Faults, func(f *result.FaultResult) string { return f.Scenario })
-	var refuted []string
+	var unexpected []string
 	for _, name := range out.Columns {
-		var rows []result.Survival
+		var rows []result.FaultOutcome
 		for i, l := range out.Locks {
 			cell := sign{Text: "does not apply"}
 			if r, ok := l.rows[name]; ok {
 				cell, rows = outcome(r), append(rows, r)
-				if out.Tries += r.N; r.Verdict == result.Refuted {
-					refuted = append(refuted, l.Name+" in "+name)
+				if out.Tries += r.N; r.Verdict == result.Unexpected {
+					unexpected = append(unexpected, l.Name+" in "+name)
 				}
 			}
 			out.Locks[i].Cells = append(l.Cells, cell)
 		}
 		out.Scenarios = append(out.Scenarios, scenarioFigure(rows))
 	}
-	out.Answer = safetyAnswer(out, refuted)
+	out.Answer = safetyAnswer(out, unexpected)
 	if out.Tries == 0 {
 		out.Locks, out.Scenarios = nil, nil
 		return out
@@ -96,15 +96,15 @@ func composeSafety(run *result.Run) *safetySection {
 
 // safetyLocks returns the distributed locks of run, the strongest class first.
 func safetyLocks(run *result.Run) (out []safetyLock) {
-	at := make(map[string]map[string]result.Survival)
+	at := make(map[string]map[string]result.FaultOutcome)
 	for _, r := range run.Results {
 		if r.Lock.Traits.Needs != "" && at[r.Lock.Name] == nil {
-			at[r.Lock.Name] = make(map[string]result.Survival)
+			at[r.Lock.Name] = make(map[string]result.FaultOutcome)
 		}
 	}
 	for _, f := range run.Faults {
 		if at[f.Lock.Name] == nil {
-			at[f.Lock.Name] = make(map[string]result.Survival)
+			at[f.Lock.Name] = make(map[string]result.FaultOutcome)
 		}
 		at[f.Lock.Name][f.Scenario] = result.JudgeFault(f)
 	}
@@ -129,7 +129,7 @@ func safetyLocks(run *result.Run) (out []safetyLock) {
 }
 
 // safetyAnswer summarizes the guarantees of the locks in a few sentences.
-func safetyAnswer(s *safetySection, refuted []string) string {
+func safetyAnswer(s *safetySection, unexpected []string) string {
 	if s.Tries == 0 {
 		return fmt.Sprintf("Not tested: no failure scenario was tried on the %s here.", numfmt.Plural(len(s.Locks), "lock"))
 	}
@@ -146,10 +146,10 @@ func safetyAnswer(s *safetySection, refuted []string) string {
 		}
 	}
 	text := fmt.Sprintf("In %s faults of %s, of %s: %s.", numfmt.SI(float64(s.Tries)), numfmt.Plural(len(s.Columns), "scenario"), numfmt.Plural(len(s.Locks), "lock"), strings.Join(parts, "; "))
-	if refuted == nil {
+	if unexpected == nil {
 		return text + " All outcomes were expected."
 	}
-	return text + fmt.Sprintf(" Not as expected: %s.", numfmt.List(refuted, 6))
+	return text + fmt.Sprintf(" Not as expected: %s.", numfmt.List(unexpected, 6))
 }
 
 func testCommand(run *result.Run) string {
@@ -185,9 +185,9 @@ func sources(run *result.Run) (out []string) {
 }
 
 // outcome returns a result as a mark: its shape is the observation, a ! is unexpected.
-func outcome(r result.Survival) (s sign) {
+func outcome(r result.FaultOutcome) (s sign) {
 	unexpected := ""
-	if r.Verdict == result.Refuted {
+	if r.Verdict == result.Unexpected {
 		unexpected = "!"
 	}
 	switch {
@@ -209,7 +209,7 @@ func outcome(r result.Survival) (s sign) {
 }
 
 // scenarioFigure returns the table of a scenario with these outcomes, a row for each lock.
-func scenarioFigure(rows []result.Survival) figure {
+func scenarioFigure(rows []result.FaultOutcome) figure {
 	h := rows[0].Fault
 	f := figure{Name: h.Scenario, ID: "scenario-" + h.Scenario, Title: h.Scenario + ": " + h.Question, Answer: numfmt.Sentence(h.Fault), Folded: true, Shown: true,
 		Head: chart.Titles("lock", "verdict", "violations in 1000", "bound (95 %)", "outage p50", "greatest", "least notice", "faults", "observed")}
@@ -231,8 +231,8 @@ func scenarioFigure(rows []result.Survival) figure {
 		if r.Window.N > 0 {
 			row[4], row[5] = lasting(r.Window.Median), lasting(r.Window.Most)
 		}
-		if r.Margin.N > 0 {
-			row[6] = lasting(r.Margin.Least)
+		if r.Notice.N > 0 {
+			row[6] = lasting(r.Notice.Least)
 		}
 		f.Rows = append(f.Rows, row)
 	}
@@ -251,7 +251,7 @@ func lasting(ns float64) string {
 }
 
 // seen describes the observations in r: the reading, the aims and the notes.
-func seen(r result.Survival) []string {
+func seen(r result.FaultOutcome) []string {
 	out := append([]string{r.Reading()}, result.Each(r.Aims, aimText)...)
 	for _, lost := range []struct {
 		n   int
@@ -266,7 +266,7 @@ func seen(r result.Survival) []string {
 
 func aimText(a result.Aim) string {
 	format := numfmt.Number
-	if a.Figure == "window" || a.Figure == "margin" {
+	if a.Figure == "window" || a.Figure == "notice" {
 		format = lasting
 	}
 	switch {
@@ -280,13 +280,13 @@ func aimText(a result.Aim) string {
 
 // WriteFaults writes a table for each scenario, and the details of unexpected outcomes. No
 // line is wider than width columns, at least 60.
-func WriteFaults(out io.Writer, rows []result.Survival, width int) error {
+func WriteFaults(out io.Writer, rows []result.FaultOutcome, width int) error {
 	type scenario struct {
 		figure
 		Striking []string
 	}
 	var all []scenario
-	for _, of := range result.GroupBy(rows, func(r result.Survival) string { return r.Fault.Scenario }) {
+	for _, of := range result.GroupBy(rows, func(r result.FaultOutcome) string { return r.Fault.Scenario }) {
 		s := scenario{figure: scenarioFigure(of)}
 		for i, r := range of {
 			s.Rows[i] = s.Rows[i][:len(s.Rows[i])-1] // the observations are below
@@ -304,8 +304,8 @@ func WriteFaults(out io.Writer, rows []result.Survival, width int) error {
 }
 
 // striking reports whether a terminal shows the observations in r.
-func striking(r result.Survival) bool {
-	return r.Verdict == result.Refuted || r.Verdict == result.NotTested || r.Fault.Failed+r.Fault.Starved > 0 || r.Missed() != nil
+func striking(r result.FaultOutcome) bool {
+	return r.Verdict == result.Unexpected || r.Verdict == result.NotTested || r.Fault.Failed+r.Fault.Starved > 0 || r.Missed() != nil
 }
 
 // Anomalies names anomalies, or returns "safe" without any.

@@ -138,9 +138,9 @@ func TestFormats(t *testing.T) {
 		{chart.SlugOf("hold=1µs gc=on"), "hold-1us-gc-on"}, {chart.SlugOf("../../etc"), "etc"}, {chart.SlugOf(""), "other"}, {chart.SlugOf("<x>"), "x"},
 
 		{chart.Source{}.Sentence(), ""},
-		{source([]*result.Metric{result.Jain}, nil, 1), "Data: metric jain (jain-slice-%) of results.jsonl, 1 round."},
+		{source([]*result.Metric{result.Jain}, nil, 1), "Data: metric jain (jain-bucket-%) of results.jsonl, 1 round."},
 		{source([]*result.Metric{result.Throughput, result.Jain, result.Time}, []string{"wait", "hold"}, 5),
-			"Data: metrics throughput (acq/s), jain (jain-slice-%) and time (ns/op) and fields wait and hold of results.jsonl, 5 rounds."},
+			"Data: metrics throughput (acq/s), jain (jain-bucket-%) and time (ns/op) and fields wait and hold of results.jsonl, 5 rounds."},
 		{chart.Source{Metrics: []*result.Metric{result.Time}, Fields: []string{"hold"}, Experiments: []string{"cost"}, Rounds: []int{5}}.Sentence(),
 			"Data: metric time (ns/op), field hold and experiment cost of results.jsonl, 5 rounds."},
 		{chart.Source{Experiments: []string{"cost"}, Table: 2}.Sentence(), "Data: experiment cost of results.jsonl, table 2."},

@@ -211,7 +211,7 @@ func ruleText(m result.Manifest) string {
 		"Inside a process the recommendation is the default (sync.Mutex, or sync.RWMutex for mostly readers), unless another lock is significantly faster by more than the tolerance of %s. "+
 		"Then it is the fastest one, with its price, or a near one with fewer prices, unless another is shown to be %gx as fast. "+
 		"Between processes locks are compared within their class of guarantees, which comes from the failure scenarios and not from claims. The fastest of the strongest class comes first, and a weaker class only if it is significantly faster. Of the locks within the tolerance of the fastest, and not significantly slower, the simplest is named. "+
-		"Contended distributed locks are ranked by handovers per second, because an owner that takes its lock back at once serves nobody else.", numfmt.Percent(100*m.PracticalMargin()), judge.WorthPrice)
+		"Contended distributed locks are ranked by handovers per second, because an owner that takes its lock back at once serves nobody else.", numfmt.Percent(100*m.ToleranceOrDefault()), judge.WorthPrice)
 }
 
 // An excluded lock cannot be recommended, for Reason.

@@ -17,7 +17,7 @@ func openLoop(r *result.Result, rate harness.Rate) *result.Result {
 	capacity := float64(r.Ops) / r.Elapsed.Seconds()
 	granted := min(float64(rate), capacity)
 	load := float64(rate) / capacity
-	o.Workload.Rate, o.Handovers, o.Handover, o.Owners, o.Burst, o.Slices = rate, 0, nil, nil, 0, nil
+	o.Workload.Rate, o.Handovers, o.Handover, o.Owners, o.Burst, o.BucketCounts = rate, 0, nil, nil, 0, nil
 	o.Ops = uint64(granted * r.Elapsed.Seconds())
 	o.Open = &result.OpenLoop{Offered: uint64(float64(rate) * r.Elapsed.Seconds()), Span: r.Elapsed, Backlog: 20, Lag50: 100, Lag99: 2000}
 	o.Wait = nil

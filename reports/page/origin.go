@@ -56,7 +56,7 @@ func environment(run *result.Run) []fact {
 	}
 	facts = append(facts, result.Each(m.Sites, siteFact)...)
 	if o := m.Overhead; o.Loop > 0 {
-		facts = append(facts, fact{"the lab's own cost", numfmt.Nanos(o.Loop) + " a turn; " + numfmt.Nanos(o.Log) + " more if it is kept in the owner log, " + numfmt.Nanos(o.Timing) + " more if it is timed"})
+		facts = append(facts, fact{"the lab's own cost", numfmt.Nanos(o.Loop) + " an iteration; " + numfmt.Nanos(o.Log) + " more if it is kept in the owner log, " + numfmt.Nanos(o.Timing) + " more if it is timed"})
 	}
 	for _, s := range slices.Sorted(maps.Keys(m.Sections)) {
 		facts = append(facts, fact{"section " + s.String(), numfmt.Nanos(m.Sections[s]) + " for a change of its data, by one worker without a lock"})

@@ -85,7 +85,7 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 			if !strings.Contains(row.Class, c.class) {
 				t.Errorf("the class is %q, want %q", row.Class, c.class)
 			}
-			if refuted := strings.Contains(s.Answer, "Not as expected: zk-handoff in "+c.scenario); refuted != (c.scenario != "") {
+			if unexpected := strings.Contains(s.Answer, "Not as expected: zk-handoff in "+c.scenario); unexpected != (c.scenario != "") {
 				t.Errorf("the answer is %q", s.Answer)
 			}
 			for i, name := range s.Columns {

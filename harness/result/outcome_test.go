@@ -50,17 +50,17 @@ func TestJudge(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		r          *result.FaultResult
-		verdict    result.SurvivalVerdict
+		verdict    result.FaultVerdict
 		violations float64
 		bound      float64
 		reading    string // part of it
 	}{
 		{"safe, nothing seen", madeFault(), result.Confirmed, 0, 0.01486686, "no anomaly in 200 tries, at most 1.5\u00a0% of them: the lease ends"},
-		{"safe, anomaly seen", madeFault(addAnomaly(oracle.TwoHolders, 1)), result.Refuted, 5, 0.02349847, "two holders in 1 of 200 tries, but no anomaly was expected"},
-		{"safe, stall seen", madeFault(addAnomaly(oracle.Stall, 1)), result.Refuted, 0, 0.01486686, "stall in 1 of 200 tries"},
+		{"safe, anomaly seen", madeFault(addAnomaly(oracle.TwoHolders, 1)), result.Unexpected, 5, 0.02349847, "two holders in 1 of 200 tries, but no anomaly was expected"},
+		{"safe, stall seen", madeFault(addAnomaly(oracle.Stall, 1)), result.Unexpected, 0, 0.01486686, "stall in 1 of 200 tries"},
 		{"expected and seen", madeFault(expectAnomalies(oracle.TwoHolders, oracle.TokenFell), addAnomaly(oracle.TwoHolders, 200)), result.Confirmed, 1000, 1, "two holders in 200 of 200 tries, as expected"},
 		{"expected, not seen", madeFault(expectAnomalies(oracle.TwoHolders)), result.NotShown, 0, 0.01486686, "two holders not shown in 200 tries, at most 1.5\u00a0% of them"},
-		{"another than expected", madeFault(expectAnomalies(oracle.TwoHolders), addAnomaly(oracle.TwoHolders, 3), addAnomaly(oracle.Stuck, 1)), result.Refuted, 15, 0.0383, "only two holders was expected"},
+		{"another than expected", madeFault(expectAnomalies(oracle.TwoHolders), addAnomaly(oracle.TwoHolders, 3), addAnomaly(oracle.Stuck, 1)), result.Unexpected, 15, 0.0383, "only two holders was expected"},
 		{"nothing known", madeFault(func(r *result.FaultResult) { r.Expected.Why = "" }, addAnomaly(oracle.Stuck, 1)), result.Observed, 0, 0.01486686, "no expected result"},
 		{"skipped", madeFault(func(r *result.FaultResult) { r.Tries, r.Skipped = 0, "no replica" }), result.NotTested, math.NaN(), 1, "not tested: no replica"},
 		{"no try", madeFault(func(r *result.FaultResult) { r.Tries, r.Failed = 0, 3 }), result.NotTested, math.NaN(), 1, "could not be made in 3 tries"},
@@ -92,7 +92,7 @@ func TestJudge(t *testing.T) {
 func TestWindowsAndAims(t *testing.T) {
 	aims := []result.FaultAim{
 		{Figure: "window", Quantile: 0.5, Limit: 30}, {Figure: "window", Quantile: 1, Limit: 30},
-		{Figure: "margin", Quantile: 0, Limit: 0, Least: true}, {Figure: "requests", Quantile: 0.5, Limit: 5}, {Figure: "nothing", Quantile: 1, Limit: 1},
+		{Figure: "notice", Quantile: 0, Limit: 0, Least: true}, {Figure: "requests", Quantile: 0.5, Limit: 5}, {Figure: "nothing", Quantile: 1, Limit: 1},
 	}
 	met := func(rows []result.Aim) (out []string) {
 		for _, a := range rows {
@@ -108,7 +108,7 @@ func TestWindowsAndAims(t *testing.T) {
 		return out
 	}
 	r := madeFault(func(r *result.FaultResult) {
-		r.Window, r.Margin, r.Aims = []int64{30, 10, 20, 40}, []int64{5, 3, 9}, aims
+		r.Window, r.Notice, r.Aims = []int64{30, 10, 20, 40}, []int64{5, 3, 9}, aims
 		r.Figures = []result.FaultFigure{{Name: "requests", Values: []float64{6, 4, math.NaN(), 5}}}
 	})
 	row := result.JudgeFault(r)
@@ -119,7 +119,7 @@ func TestWindowsAndAims(t *testing.T) {
 		t.Errorf("aims %v", got)
 	}
 	// A try that got stuck has an infinite window; a holder notified too late misses its aim.
-	r.Seen, r.Margin = map[oracle.Anomaly]int{oracle.Stuck: 5}, []int64{5, -1}
+	r.Seen, r.Notice = map[oracle.Anomaly]int{oracle.Stuck: 5}, []int64{5, -1}
 	row = result.JudgeFault(r)
 	if w := row.Window; w.N != 9 || !math.IsInf(w.Median, 1) || !math.IsInf(w.Most, 1) {
 		t.Errorf("with 5 that got stuck, windows %+v", w)
@@ -177,7 +177,7 @@ func TestGuarantees(t *testing.T) {
 	check("possible, and not seen", result.Failover, result.Open, "promotion", rs[0], maybe)
 	check("possible, and seen elsewhere", result.Failover, result.Broken, "leader-stop", maybe, stuck)
 	check("what is possible breaks nothing", result.Failover, result.Held, "leader-kill", rs[0], madeFault(setScenario("slow", result.Failover), expectAnomalies(oracle.Stall)))
-	if c := result.ClassOf([]*result.FaultResult{rs[1], maybe}, "a"); c.Strength >= result.Survives || !strings.Contains(c.Sentence, "but no try showed that") {
+	if c := result.ClassOf([]*result.FaultResult{rs[1], maybe}, "a"); c.Strength >= result.Tolerant || !strings.Contains(c.Sentence, "but no try showed that") {
 		t.Errorf("a failover that may give the lock away twice makes it %+v", c)
 	}
 	if stuck.Tries != 200 || skipped.Skipped == "" {
@@ -207,7 +207,7 @@ func TestClass(t *testing.T) {
 		{[]*result.FaultResult{pause(func(r *result.FaultResult) { r.Tries = 0 })}, result.Unknown, "not tested for failures", "untested failures do no harm"},
 		{[]*result.FaultResult{failover(zk), pause(zk)}, result.Strong,
 			"tolerates the loss of a server without two holders, and tokens refuse a paused holder", ""},
-		{[]*result.FaultResult{failover(bare), pause(bare, addAnomaly(oracle.StaleWrite, 3))}, result.Survives,
+		{[]*result.FaultResult{failover(bare), pause(bare, addAnomaly(oracle.StaleWrite, 3))}, result.Tolerant,
 			"tolerates the loss of a server without two holders; no fencing: a paused holder may still write", "a late write of a paused holder does no harm"},
 		{[]*result.FaultResult{failover(addAnomaly(oracle.TwoHolders, 9)), pause()}, result.Fenced,
 			"one server: a failover may give it away twice, tokens still rise", "one server is enough and the resource checks tokens"},
@@ -215,7 +215,7 @@ func TestClass(t *testing.T) {
 			"one server: a failover may give it away twice; tokens refuse a paused holder, but may repeat after a failover", "one server without a replica is enough and the resource checks tokens"},
 		{[]*result.FaultResult{failover(bare, addAnomaly(oracle.TwoHolders, 9)), pause(bare, addAnomaly(oracle.StaleWrite, 9))}, result.Weak,
 			"no fencing: a failover or a pause may let two write", "one server is enough and a late write of a paused holder does no harm"},
-		{[]*result.FaultResult{failover(), pause(addAnomaly(oracle.StaleWrite, 1))}, result.Survives,
+		{[]*result.FaultResult{failover(), pause(addAnomaly(oracle.StaleWrite, 1))}, result.Tolerant,
 			"tolerates the loss of a server without two holders; its tokens let a stale write pass", "a late write of a paused holder does no harm"},
 		// An untested claim is no guarantee.
 		{[]*result.FaultResult{crash()}, result.Weak,

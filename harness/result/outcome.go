@@ -11,26 +11,26 @@ import (
 	"locklab/internal/stat"
 )
 
-// A SurvivalVerdict compares the observed effect of a scenario on a lock with the expected one.
-type SurvivalVerdict string
+// A FaultVerdict compares the observed effect of a scenario on a lock with the expected one.
+type FaultVerdict string
 
 // The verdicts.
 const (
-	Confirmed SurvivalVerdict = "confirmed"  // as expected
-	Refuted   SurvivalVerdict = "refuted"    // an unexpected anomaly occurred
-	NotShown  SurvivalVerdict = "not shown"  // no possible anomaly occurred
-	Observed  SurvivalVerdict = "observed"   // there was no expectation for the lock
-	NotTested SurvivalVerdict = "not tested" // skipped, or without a try
+	Confirmed  FaultVerdict = "confirmed"  // as expected
+	Unexpected FaultVerdict = "unexpected" // an unexpected anomaly occurred
+	NotShown   FaultVerdict = "not shown"  // no possible anomaly occurred
+	Observed   FaultVerdict = "observed"   // there was no expectation for the lock
+	NotTested  FaultVerdict = "not tested" // skipped, or without a try
 )
 
 // UnsafeAnomalies lists the anomalies that let two clients access the guarded resource, now or later
 // because tokens do not distinguish them. A try with one of them is a violation.
 var UnsafeAnomalies = []oracle.Anomaly{oracle.TwoHolders, oracle.StaleWrite, oracle.TokenFell}
 
-// A Survival is the judged outcome of a scenario on a lock.
-type Survival struct {
+// A FaultOutcome is the judged outcome of a scenario on a lock.
+type FaultOutcome struct {
 	Fault   *FaultResult
-	Verdict SurvivalVerdict
+	Verdict FaultVerdict
 
 	Seen       []oracle.Anomaly // in the order of oracle.Anomalies
 	Unexpected []oracle.Anomaly // the unexpected ones of these; empty if nothing was expected
@@ -51,7 +51,7 @@ type Survival struct {
 	Bound float64
 
 	Window  Times // how long the lock was free and not granted
-	Margin  Times // time from the notice of a loss to the entry of the next holder
+	Notice  Times // time from the notice of a loss to the entry of the next holder
 	Overlap Times // how long there were two holders
 	Aims    []Aim
 	Skipped string // reason for not testing it, or ""
@@ -76,13 +76,13 @@ type Aim struct {
 func (a Aim) Known() bool { return a.N > 0 }
 
 // Missed returns the aims of row that were missed.
-func (row Survival) Missed() []Aim {
+func (row FaultOutcome) Missed() []Aim {
 	return slices.DeleteFunc(slices.Clone(row.Aims), func(a Aim) bool { return !a.Known() || a.Met })
 }
 
 // JudgeFault compares observations with expectations.
-func JudgeFault(r *FaultResult) Survival {
-	row := Survival{Fault: r, N: r.Tries, Violations: math.NaN(), Broken: math.NaN(), Bound: stat.UpperBound(0, r.Tries), Skipped: r.Skipped}
+func JudgeFault(r *FaultResult) FaultOutcome {
+	row := FaultOutcome{Fault: r, N: r.Tries, Violations: math.NaN(), Broken: math.NaN(), Bound: stat.UpperBound(0, r.Tries), Skipped: r.Skipped}
 	if r.Skipped != "" || r.Tries <= 0 {
 		row.Verdict, row.N, row.Bound = NotTested, 0, 1
 		if row.Skipped == "" {
@@ -93,7 +93,7 @@ func JudgeFault(r *FaultResult) Survival {
 	row.Seen = seen(r)
 	row.count(r)
 	row.Verdict = row.compare(r.Expected)
-	row.Window, row.Margin, row.Overlap = times(r.Window, r.stuck()), times(r.Margin, 0), times(r.Overlap, 0)
+	row.Window, row.Notice, row.Overlap = times(r.Window, r.stuck()), times(r.Notice, 0), times(r.Overlap, 0)
 	row.Aims = Each(r.Aims, func(a FaultAim) Aim { return reach(r, a) })
 	return row
 }
@@ -122,7 +122,7 @@ func noTry(r *FaultResult) string {
 	return "no try was made"
 }
 
-func (row *Survival) count(r *FaultResult) {
+func (row *FaultOutcome) count(r *FaultResult) {
 	least, most := r.Hurt(UnsafeAnomalies)
 	row.Violations = 1000 * float64(least) / float64(r.Tries)
 	row.AtLeast = least < most
@@ -140,14 +140,14 @@ func breaks(gs []Guarantee, h oracle.Anomaly) bool {
 	})
 }
 
-func (row *Survival) compare(e Expectation) SurvivalVerdict {
+func (row *FaultOutcome) compare(e Expectation) FaultVerdict {
 	if e.Why == "" {
 		return Observed
 	}
 	row.Unexpected = slices.DeleteFunc(slices.Clone(row.Seen), func(h oracle.Anomaly) bool { return slices.Contains(e.Anomalies, h) })
 	switch {
 	case len(row.Unexpected) > 0:
-		return Refuted
+		return Unexpected
 	case len(e.Anomalies) > 0 && len(row.Seen) == 0:
 		return NotShown
 	}
@@ -183,8 +183,8 @@ func reach(r *FaultResult, a FaultAim) Aim {
 	switch a.Figure {
 	case "window":
 		vs = values(r.Window, r.stuck())
-	case "margin":
-		vs = values(r.Margin, 0)
+	case "notice":
+		vs = values(r.Notice, 0)
 	default:
 		for _, f := range r.Figures {
 			if f.Name == a.Figure {
@@ -206,7 +206,7 @@ func reach(r *FaultResult, a FaultAim) Aim {
 }
 
 // Reading explains the verdict, such as "two holders in 15 of 20 tries, as expected: …".
-func (row Survival) Reading() string {
+func (row FaultOutcome) Reading() string {
 	if row.Verdict == NotTested {
 		return "not tested: " + row.Skipped
 	}
@@ -216,7 +216,7 @@ func (row Survival) Reading() string {
 	}
 	why := row.Fault.Expected.Why
 	switch row.Verdict {
-	case Refuted:
+	case Unexpected:
 		expected := "no anomaly was expected"
 		if hs := row.Fault.Expected.Anomalies; len(hs) > 0 {
 			expected = "only " + ListAnomalies(hs) + " was expected"
@@ -233,7 +233,7 @@ func (row Survival) Reading() string {
 	return seen + "; this lock has no expected result"
 }
 
-func (row Survival) counted(hs []oracle.Anomaly) string {
+func (row FaultOutcome) counted(hs []oracle.Anomaly) string {
 	parts := Each(hs, func(h oracle.Anomaly) string { return fmt.Sprintf("%s in %d", h, row.Fault.Seen[h]) })
 	return numfmt.List(parts, len(parts)) + " of " + tries(row.N)
 }
