@@ -151,7 +151,6 @@ var rwUses = map[rune]func(w *explore.Worker, l *RWMutex, passed *atomics.Uint32
 	},
 }
 
-// rwRead reads and releases l, if the worker took it as a reader.
 func rwRead(w *explore.Worker, l *RWMutex, took bool) {
 	if !took {
 		return
@@ -161,7 +160,6 @@ func rwRead(w *explore.Worker, l *RWMutex, took bool) {
 	l.RUnlock()
 }
 
-// rwWrite writes and releases l, if the worker took it as a writer.
 func rwWrite(w *explore.Worker, l *RWMutex, took bool) {
 	if !took {
 		return

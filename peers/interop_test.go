@@ -59,7 +59,6 @@ func TestInterop(t *testing.T) {
 	}
 }
 
-// needTime skips a test that takes too long for make test.
 func needTime(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -67,7 +66,6 @@ func needTime(t *testing.T) {
 	}
 }
 
-// needJavaAlone begins a parallel test of Java and the server only.
 func needJavaAlone(t *testing.T) {
 	t.Helper()
 	if raceEnabled {
