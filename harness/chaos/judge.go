@@ -65,13 +65,12 @@ func (b *batch) judgeTry(t *Try, s *Subject, over int64) *result.FaultResult {
 	return r
 }
 
-// notMade returns r for a try without the fault.
 func notMade(r *result.FaultResult, err error) *result.FaultResult {
 	r.Failed, r.Notes = 1, []string{reason(err)}
 	return r
 }
 
-// reason returns why the fault could not be made, without the hint to set up a server.
+// reason leaves out the hint to set up a server.
 func reason(err error) string {
 	text := "the fault could not be made: " + err.Error()
 	if errors.Is(err, harness.ErrUnavailable) {
@@ -184,7 +183,6 @@ func (r *record) add(e oracle.Event) {
 	}
 }
 
-// until returns the events up to end, by time.
 func (r *record) until(end int64) oracle.History {
 	r.events.Sort()
 	return r.events[:sort.Search(len(r.events), func(i int) bool { return r.events[i].At > end })]

@@ -155,7 +155,6 @@ func steps(f func()) (err error) {
 	return nil
 }
 
-// check ends the steps if err is not nil.
 func check(err error) {
 	if err != nil {
 		panic(stopped{err})

@@ -77,7 +77,6 @@ func (r Race) count(round []*result.Result) {
 	}
 }
 
-// farSlowerThan reports whether x was far slower than y in each of their passes.
 func farSlowerThan(x, y *result.Result) bool {
 	ratios := x.Blocks.Ratios(y.Blocks, func(b *result.Blocks) []uint64 { return b.Ops })
 	return len(ratios) > 0 && slices.Max(ratios) < farSlower

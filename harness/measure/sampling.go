@@ -113,7 +113,6 @@ type slicer struct {
 	_       atomics.CacheLinePad
 }
 
-// start prepares s for d's window. It counts nothing for one worker, or without a whole slice.
 func (s *slicer) start(d *drive) {
 	window := d.limit.Window
 	if len(d.tallies) < 2 || d.limit.Ops > 0 || window < harness.SliceLength {
@@ -131,8 +130,7 @@ func (s *slicer) add(ops uint64, recorded bool) {
 	s.check()
 }
 
-// check counts the acquisitions since the previous check in the current slice. The batch in
-// progress at the window's start counts.
+// check counts the batch in progress at the window's start.
 func (s *slicer) check() {
 	n := s.pending
 	s.pending, s.left = 0, s.every

@@ -320,7 +320,6 @@ func TestSeekPlan(t *testing.T) {
 	}
 }
 
-// ignoreProgress ignores the progress of a search.
 func ignoreProgress(Seeking) {}
 
 // TestSeekNothing: locks that fail or are lost end their search, with the reason.
