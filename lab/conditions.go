@@ -63,7 +63,7 @@ func (o runOptions) conditionCases(locks []*harness.Variant, cpus int, few bool)
 	return cases
 }
 
-// openEvery returns the rounds between open loops; requested ones are in every round.
+// openEvery: requested open loops are in every round.
 func (o runOptions) openEvery() int {
 	if few, _ := o.whole(); few && o.conditioned() {
 		return loadEvery

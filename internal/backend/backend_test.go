@@ -63,7 +63,6 @@ func mustStart(tb testing.TB, sys system, kind string) *Server {
 	return stopAtEnd(tb, s, err)
 }
 
-// stopAtEnd returns s, which it stops at the end of the test, or fails the test with err.
 func stopAtEnd(tb testing.TB, s *Server, err error) *Server {
 	tb.Helper()
 	requireNoError(tb, err)

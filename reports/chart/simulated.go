@@ -151,7 +151,6 @@ var modelCharts = []modelChart{
 		"time from release to grant", "the longest handover", "the shortest"},
 }
 
-// at returns the figure of l with w workers as a summary; N is 0 without one.
 func (c modelChart) at(l *ModelledLock, w int) stat.Summary {
 	if s := l.at[w]; s != nil && c.of(s).Median != 0 {
 		e := c.of(s)
