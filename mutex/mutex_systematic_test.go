@@ -123,7 +123,6 @@ func rwProgram(spread uint32, workers string) explore.Program {
 	return p
 }
 
-// rwUses are ways to use a lock once.
 var rwUses = map[rune]func(w *explore.Worker, l *RWMutex, passed *atomics.Uint32){
 	'R': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) { l.RLock(); rwRead(w, l, true) },
 	'W': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) { l.Lock(); rwWrite(w, l, true) },

@@ -184,7 +184,6 @@ func (o *observer) next(i int, ticket int64) error {
 	return nil
 }
 
-// ticketName matches the names of tickets, with or without a unique part.
 var ticketName = regexp.MustCompile(`^(_c_.*)?(lock-|__READ__|__WRIT__)[0-9]{10}$`)
 
 func leastTicket(names []string) (int64, error) {

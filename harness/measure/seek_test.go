@@ -191,7 +191,6 @@ func TestSeekShort(t *testing.T) {
 	}
 }
 
-// remoteWindow is the window of a case of a distributed lock.
 const remoteWindow = 750 * time.Millisecond
 
 func TestSeekEnds(t *testing.T) {

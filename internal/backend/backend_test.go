@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// requireNoError ends the test if err is not nil.
 var requireNoError = require.NoError
 
 // needServers skips or fails the test unless servers of the kind can be started.

@@ -206,7 +206,6 @@ type painter struct {
 	guard         guard
 }
 
-// painters lists every kind of chart for tables.
 var painters = map[result.ChartKind]painter{
 	result.Bars:  {5, 60, drawBars, few(2, "figure")}, // one column for each hue
 	result.Lines: {20, 10_000, drawCurves, flat},

@@ -140,7 +140,6 @@ type modelChart struct {
 
 const modelDoc = "Dashed line, hollow mark: simulated, the median of the seeds; band: the least and the greatest of them."
 
-// modelCharts lists every chart of a model.
 var modelCharts = []modelChart{
 	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc,
 		"per_acquisition", (*result.Simulation).Throughput, numfmt.PerSecond,
