@@ -44,14 +44,12 @@ func runTogether(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	}
 }
 
-// runParallel is together on the common server, next to other tests of the package.
 func runParallel(t *testing.T, tests []serverTest) {
 	t.Helper()
 	t.Parallel()
 	runTogether(t, endpoint(t), tests)
 }
 
-// contextWithin returns a context that ends after d, or with t.
 func contextWithin(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
@@ -137,7 +135,6 @@ func requireNoError(t testing.TB, err error) {
 	}
 }
 
-// expectError reports an error unless err wraps each of want.
 func expectError(t *testing.T, err error, want ...error) {
 	t.Helper()
 	for _, w := range want {
@@ -212,7 +209,6 @@ type outcome[L any] struct {
 
 type result = outcome[*zklock.Lease]
 
-// startWaiting starts a Lock in the background and waits for n tickets, and most likely its watch.
 func startWaiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
 	t.Helper()
 	got := beginLock(ctx, m.Lock)
@@ -221,7 +217,6 @@ func startWaiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirez
 	return got
 }
 
-// beginLock starts a Lock in the background.
 func beginLock[L any](ctx context.Context, f func(context.Context) (L, error)) <-chan outcome[L] {
 	got := make(chan outcome[L], 1)
 	go func() {
@@ -289,13 +284,11 @@ func newProxy(t *testing.T, at harness.Endpoint) *proxy {
 
 func (p *proxy) cut() { p.Reset() }
 
-// disconnect breaks the connection and all later ones until Refuse is off.
 func (p *proxy) disconnect() {
 	p.Refuse(true)
 	p.cut()
 }
 
-// loseReply loses the next reply, and breaks the connection.
 func (p *proxy) loseReply() { p.lose(faultproxy.Fault{Do: faultproxy.LoseReply}) }
 
 func (p *proxy) lose(f faultproxy.Fault) {

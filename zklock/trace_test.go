@@ -176,7 +176,6 @@ func traceOnce(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// traceClient: the Trace of the client gets the events after the Trace of the context.
 func traceClient(t *testing.T, at harness.Endpoint) {
 	s, path := newTimeline(), newPath()
 	m, first := dialServer(t, at, zklock.ClientOptions{Trace: s.trace()}).Mutex(path, zklock.Options{}), "not called"

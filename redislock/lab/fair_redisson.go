@@ -121,7 +121,7 @@ func (t *fairThread) giveBack(ctx context.Context) (held bool, err error) {
 	return held, err
 }
 
-// leave removes the waiter from the queue, and gives back a lock that was granted unnoticed.
+// leave also gives back a lock that was granted unnoticed.
 func (t *fairThread) leave(ctx context.Context) error {
 	err := t.run(ctx, fairLeave, nil).Err()
 	if t.leases.Load() == 0 {
