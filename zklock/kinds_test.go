@@ -85,8 +85,7 @@ func (k kind) rival(c *zklock.Client, path string) locker {
 	return k.lock(c, path)
 }
 
-// path returns the path that a Trace gets for the lock at path.
-func (k kind) path(path string) string {
+func (k kind) tracePath(path string) string {
 	if k.name == "multi" {
 		return path + "-a"
 	}

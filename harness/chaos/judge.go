@@ -54,7 +54,7 @@ func (b *batch) judgeTry(t *Try, s *Subject, over int64) *result.FaultResult {
 	if r.Seen[oracle.TwoHolders]+r.Seen[oracle.TokenFell] == 0 { // else no lock could have made it
 		b.prove(r, &j, rules)
 	}
-	if b.worth(r) {
+	if b.keepsHistory(r) {
 		b.save(r, history, t.Number)
 	}
 	r.Window, r.Margin, r.Overlap = times(j)
@@ -113,9 +113,7 @@ func times(j oracle.Judgement) (window, margin, overlap []int64) {
 	return window, margin, overlap
 }
 
-// worth reports whether a try's history is kept: it shows something unexpected, or the
-// first occurrence of an expected anomaly other than a stall.
-func (b *batch) worth(r *result.FaultResult) bool {
+func (b *batch) keepsHistory(r *result.FaultResult) bool {
 	for h := range r.Seen {
 		expected := r.Expected.Why == "" || slices.Contains(r.Expected.Anomalies, h)
 		if !expected || h != oracle.Stall && b.saved[r.Lock.Name] == 0 {

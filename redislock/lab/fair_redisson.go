@@ -66,7 +66,7 @@ var (
 )
 
 func newFairThread(r *redisson) *fairThread {
-	t := &fairThread{r: r, field: r.owner()}
+	t := &fairThread{r: r, field: r.newOwner()}
 	t.plainSession = plainSession{r.p, r.name, t.acquire}
 	return t
 }

@@ -38,7 +38,7 @@ func newRedisson(p *process, name string, ttl time.Duration) *redisson {
 		hub: &hub{p: p, subs: make(map[string]*subscription)}}
 }
 
-func (r *redisson) owner() string { return r.id + ":" + strconv.FormatInt(r.owners.Add(1), 10) }
+func (r *redisson) newOwner() string { return r.id + ":" + strconv.FormatInt(r.owners.Add(1), 10) }
 
 // answer returns the lease of owner that reply grants, or the time after which to ask again. The
 // request was sent at sent, and renew renews the lease.
