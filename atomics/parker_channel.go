@@ -44,7 +44,7 @@ func (s *semaphore) acquire(done <-chan struct{}) bool {
 	}
 }
 
-// release returns the token. It waits while the token has not been taken.
+// release waits while the token has not been taken.
 func (s *semaphore) release() {
 	if s.tokens == nil {
 		s.gate.Unlock()

@@ -58,8 +58,7 @@ func TestToolchainInlines(t *testing.T) {
 	}
 }
 
-// testBinary builds the test binary of this package for arch and tags, on Linux, without go
-// vet: make lint runs it on every architecture.
+// testBinary leaves out go vet: make lint runs it on every architecture.
 func testBinary(t *testing.T, arch, tags string) string {
 	t.Helper()
 	binary := filepath.Join(t.TempDir(), "atomics.test")
@@ -267,7 +266,6 @@ func requireInstructions(t *testing.T, listing, target, function, must, never st
 	}
 }
 
-// functionBody returns the lines of a function of this package, with single blanks.
 func functionBody(listing, function string) (body string, found bool) {
 	_, body, found = strings.Cut(listing, "atomics."+function+"(SB) ")
 	body, _, _ = strings.Cut(body, "\nTEXT ")

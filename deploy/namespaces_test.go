@@ -36,7 +36,6 @@ func exitOf(err error) (status int, stderr string) {
 	return -1, err.Error()
 }
 
-// needNamespaces skips t if the script cannot work, or fails it if LOCKLAB_REQUIRE names netns.
 func needNamespaces(t *testing.T) {
 	t.Helper()
 	_, err := inNamespaces(t, nil, "1", "--", "true")

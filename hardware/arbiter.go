@@ -242,7 +242,6 @@ func (c *arbiterCell) formula() result.Cell {
 	return summarize([]float64{c.predict(c.n)})
 }
 
-// gameTable has a row for each of cells, which have arbiterSize contenders.
 func gameTable(caption, label string, cells []*arbiterCell) result.Table {
 	t := result.Table{Caption: caption, Label: label,
 		Columns: []result.Column{{Name: "for a grant", Unit: unitRounds}, {Name: "by the formula", Unit: unitRounds}, {Name: "Jain index"}}}

@@ -158,7 +158,7 @@ func measureCells(ctx context.Context, o Options, spans int, cells []cell, findi
 	return finding(), nil
 }
 
-// during calls step until span is over, at least once, or returns the error of ctx.
+// during calls step at least once.
 func during(ctx context.Context, span time.Duration, step func()) error {
 	for start, first := time.Now(), true; first || time.Since(start) < span; first = false {
 		if err := ctx.Err(); err != nil {

@@ -177,7 +177,7 @@ func perOperation(span time.Duration, batch int, op func(n int)) float64 {
 	return float64(took) / float64(ops)
 }
 
-// ratios returns a[i]/b[i], the ratio within each repeat: a slow repeat cancels out.
+// ratios divides within each repeat: a slow repeat cancels out.
 func ratios(a, b []float64) []float64 {
 	r := make([]float64, min(len(a), len(b)))
 	for i := range r {

@@ -242,7 +242,7 @@ func cpuFeatures(fsys fs.FS, key string) []string {
 	return nil
 }
 
-// splitLockMode returns the boot option, "" if it is missing. The kernel takes the last.
+// splitLockMode returns the last value, which the kernel takes.
 func splitLockMode(fsys fs.FS) (mode string) {
 	for _, word := range strings.Fields(readTrimmed(fsys, "proc/cmdline")) {
 		if value, ok := strings.CutPrefix(word, "split_lock_detect="); ok {

@@ -122,7 +122,6 @@ func TestWorkloadValidate(t *testing.T) {
 	}
 }
 
-// read returns the value that Set reads from text.
 func read[T any, P interface {
 	*T
 	Set(text string) error

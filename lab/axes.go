@@ -221,7 +221,6 @@ func cross[W, T any](ws []W, values []T, set func(*W, T)) (out []W) {
 	return out
 }
 
-// filter returns the values of all for which keep returns true.
 func filter[T any](all []T, keep func(T) bool) (kept []T) {
 	for _, x := range all {
 		if keep(x) {
@@ -231,7 +230,6 @@ func filter[T any](all []T, keep func(T) bool) (kept []T) {
 	return kept
 }
 
-// each returns the results of f for all.
 func each[T, U any](all []T, f func(T) U) (out []U) {
 	for _, x := range all {
 		out = append(out, f(x))
@@ -246,7 +244,6 @@ func or[T any](given []T, otherwise ...T) []T {
 	return otherwise
 }
 
-// localWorkers returns 1, 2, 4 … up to the processors, and 2, 4 and 8 times these.
 func localWorkers(cpus int) (ns []int) {
 	for n := 1; n < cpus; n *= 2 {
 		ns = append(ns, n)
@@ -270,7 +267,6 @@ func (v *valueFlag[T]) Set(text string) (err error) {
 	return err
 }
 
-// set returns the value that T's Set reads from text.
 func set[T any, P interface {
 	*T
 	Set(text string) error
@@ -308,7 +304,6 @@ func parseWords[T any](text string, parse func(string) (T, error)) (out []T, err
 // mostCount limits the count axes, also for locks that ignore one.
 const mostCount = 1 << 16
 
-// within returns a parser of values from low to high, which want describes.
 func within[T int | time.Duration](low, high T, parse func(string) (T, error), want string) func(string) (T, error) {
 	return func(text string) (T, error) {
 		x, err := parse(text)

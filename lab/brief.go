@@ -18,7 +18,7 @@ const (
 // called before a plan, and before the budget of a resumed run is dropped.
 func (o *runOptions) setBrief() {
 	free := o.budget == 0 && o.rounds == 0
-	o.brief = o.quick || free && o.locks == defaultLocks && !o.particular() && !o.hardware && !o.chaos
+	o.brief = o.quick || free && o.locks == defaultLocks && !o.choosesConditions() && !o.hardware && !o.chaos
 	switch {
 	case !o.brief || !free:
 	case o.quick:
@@ -41,13 +41,11 @@ func (o runOptions) whole() (few, whole bool) {
 	return first == defaultLocks, first == defaultLocks || first == "all"
 }
 
-// conditioned reports whether the run has the default conditions, which no flag changes.
-func (o runOptions) conditioned() bool {
+func (o runOptions) hasDefaultConditions() bool {
 	_, whole := o.whole()
-	return whole && !o.brief && !o.particular()
+	return whole && !o.brief && !o.choosesConditions()
 }
 
-// particular reports whether flags select conditions.
-func (o runOptions) particular() bool {
+func (o runOptions) choosesConditions() bool {
 	return !reflect.DeepEqual(o.axes, axes{}) || o.duration > 0 || o.plain || o.Ranks > 1
 }

@@ -77,7 +77,6 @@ func (o runOptions) fitRounds(p *measure.Plan, budget, window time.Duration, lea
 	}
 }
 
-// fitWindows sets the longest windows, in whole ms, that fit, or minWindow.
 func (o runOptions) fitWindows(p *measure.Plan, budget time.Duration) {
 	more := sort.Search(int((maxWindow-minWindow)/time.Millisecond), func(i int) bool {
 		o.setWindows(p, minWindow+time.Duration(i+1)*time.Millisecond)
@@ -120,7 +119,6 @@ func (o runOptions) setWindows(p *measure.Plan, window time.Duration) {
 	}
 }
 
-// tooFewRounds returns a warning if p has too few rounds for an interval, else "".
 func tooFewRounds(p *measure.Plan) string {
 	if p.Rounds >= stat.MinRounds {
 		return ""

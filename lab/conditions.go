@@ -46,7 +46,7 @@ func (c condition) takes(v *harness.Variant, named []*harness.Variant, byDefault
 // conditionCases returns the cases of locks under the default conditions, except if they
 // would need a change of the user's own servers.
 func (o runOptions) conditionCases(locks []*harness.Variant, cpus int, few bool) (cases []measure.Case) {
-	if !o.conditioned() {
+	if !o.hasDefaultConditions() {
 		return nil
 	}
 	for _, c := range defaultConditions(cpus) {
@@ -63,9 +63,9 @@ func (o runOptions) conditionCases(locks []*harness.Variant, cpus int, few bool)
 	return cases
 }
 
-// openEvery returns the rounds between open loops; requested ones are in every round.
+// openEvery: requested open loops are in every round.
 func (o runOptions) openEvery() int {
-	if few, _ := o.whole(); few && o.conditioned() {
+	if few, _ := o.whole(); few && o.hasDefaultConditions() {
 		return loadEvery
 	}
 	return 1
@@ -73,7 +73,7 @@ func (o runOptions) openEvery() int {
 
 // unconditioned names the default conditions that the user's own servers rule out, or "".
 func (o runOptions) unconditioned(p *measure.Plan) string {
-	if few, _ := o.whole(); few || !o.conditioned() {
+	if few, _ := o.whole(); few || !o.hasDefaultConditions() {
 		return ""
 	}
 	envs := filter(each(p.Needs(), backend.UsersServer), func(env string) bool { return env != "" })

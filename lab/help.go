@@ -135,7 +135,6 @@ func printFlags(out io.Writer, cmd *cobra.Command) (hidden int) {
 	return hidden
 }
 
-// printColumns writes name and text side by side. The text continues in its column.
 func printColumns(out io.Writer, name, text string) {
 	lines := draw.Wrap(text, func(line string) bool { return len(name)+utf8.RuneCountInString(line) <= helpWidth })
 	fmt.Fprintln(out, name+strings.Join(lines, "\n"+strings.Repeat(" ", len(name))))

@@ -64,7 +64,6 @@ func runCommand(t *testing.T, cmd *exec.Cmd) (stdout, stderr string, status int)
 	return out.String(), errs.String(), cmd.ProcessState.ExitCode()
 }
 
-// locklabIn is locklab in the directory dir.
 func locklabIn(t *testing.T, dir string, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := locklab(t, args...)
@@ -88,7 +87,6 @@ func requireAbsent(t *testing.T, file string) {
 	}
 }
 
-// requireContains checks that each of wants is in text, with its spaces or with single ones.
 func requireContains(t *testing.T, text string, wants ...string) {
 	t.Helper()
 	flat := strings.Join(strings.Fields(text), " ")
@@ -99,7 +97,6 @@ func requireContains(t *testing.T, text string, wants ...string) {
 	}
 }
 
-// requireOutcome runs cmd, which must exit with that status and print texts.
 func requireOutcome(t *testing.T, cmd *exec.Cmd, want int, texts ...string) (stdout, stderr string) {
 	t.Helper()
 	stdout, stderr, status := runCommand(t, cmd)
@@ -110,13 +107,11 @@ func requireOutcome(t *testing.T, cmd *exec.Cmd, want int, texts ...string) (std
 	return stdout, stderr
 }
 
-// requireSuccess runs cmd, which must exit with status 0.
 func requireSuccess(t *testing.T, cmd *exec.Cmd, texts ...string) (stdout, stderr string) {
 	t.Helper()
 	return requireOutcome(t, cmd, 0, texts...)
 }
 
-// startCommand starts cmd, and kills it at the end of t if it still runs.
 func startCommand(t *testing.T, cmd *exec.Cmd) {
 	t.Helper()
 	requireNoError(t, cmd.Start())
@@ -126,7 +121,6 @@ func startCommand(t *testing.T, cmd *exec.Cmd) {
 	})
 }
 
-// endBy sends sig to cmd, waits for the end, and returns the exit status.
 func endBy(t *testing.T, cmd *exec.Cmd, sig os.Signal) int {
 	t.Helper()
 	requireNoError(t, cmd.Process.Signal(sig))
@@ -134,7 +128,6 @@ func endBy(t *testing.T, cmd *exec.Cmd, sig os.Signal) int {
 	return cmd.ProcessState.ExitCode()
 }
 
-// waitUntil waits until ok returns true.
 func waitUntil(t *testing.T, what string, ok func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(mostTime); !ok(); time.Sleep(5 * time.Millisecond) {
@@ -146,7 +139,6 @@ func waitUntil(t *testing.T, what string, ok func() bool) {
 
 type refusal struct{ args, want string }
 
-// requireRefusal runs cmd, which must print one line with want and exit with status 2.
 func requireRefusal(t *testing.T, cmd *exec.Cmd, want string) {
 	t.Helper()
 	stdout, stderr, status := runCommand(t, cmd)
@@ -160,7 +152,6 @@ func checkRefusal(t *testing.T, args []string, stdout, stderr string, status int
 	}
 }
 
-// requireRefusals tries each refusal after the words of the command.
 func requireRefusals(t *testing.T, command string, all []refusal) {
 	t.Helper()
 	for _, c := range all {
@@ -170,7 +161,6 @@ func requireRefusals(t *testing.T, command string, all []refusal) {
 	}
 }
 
-// executeArgs runs a command line in this process.
 func executeArgs(t *testing.T, args ...string) (stdout, stderr string, status int) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -178,7 +168,6 @@ func executeArgs(t *testing.T, args ...string) (stdout, stderr string, status in
 	return out.String(), errs.String(), status
 }
 
-// requireStatus runs a command line in this process. It must return that status and print texts.
 func requireStatus(t *testing.T, want int, args []string, texts ...string) (stdout, stderr string) {
 	t.Helper()
 	stdout, stderr, status := executeArgs(t, args...)

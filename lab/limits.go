@@ -40,25 +40,21 @@ func (r rangedFlag[T]) Set(text string) error {
 	return nil
 }
 
-// count returns a flag of a number, which is byDefault without the flag.
 func count(to *int, byDefault, low, high int) rangedFlag[int] {
 	*to = byDefault
 	return rangedFlag[int]{to, low, high, strconv.Atoi}
 }
 
-// seed returns a flag of a seed, which is byDefault without the flag.
 func seed(to *uint64, byDefault uint64) rangedFlag[uint64] {
 	*to = byDefault
 	return rangedFlag[uint64]{to, 0, 1<<64 - 1, func(text string) (uint64, error) { return strconv.ParseUint(text, 0, 64) }}
 }
 
-// span returns a flag of a duration, which is byDefault without the flag.
 func span(to *time.Duration, byDefault, low, high time.Duration) rangedFlag[time.Duration] {
 	*to = byDefault
 	return rangedFlag[time.Duration]{to, low, high, time.ParseDuration}
 }
 
-// chance returns a flag of the chance of a false alarm.
 func chance(to *float64) rangedFlag[float64] {
 	*to = judge.DefaultAlpha
 	parse := func(text string) (float64, error) { return strconv.ParseFloat(text, 64) }
@@ -74,7 +70,7 @@ func anyHostFlag(f *pflag.FlagSet, to *bool) {
 	f.BoolVar(to, "any-host", false, "treat machines that differ only in the host name as one, such as containers")
 }
 
-// parsePercentage reads a percentage such as "0.5%"; without the sign 0.05 could mean 5 %.
+// parsePercentage requires the sign: without it 0.05 could mean 5 %.
 func parsePercentage(text string) (*float64, error) {
 	number, signed := strings.CutSuffix(text, "%")
 	v, err := strconv.ParseFloat(strings.TrimSpace(number), 64)

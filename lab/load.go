@@ -76,7 +76,7 @@ func parseRate(text string) (harness.Rate, error) {
 	return r, err
 }
 
-// cross returns every workload under every load; a closed one has no arrivals or deadline.
+// cross: a closed workload has no arrivals or deadline.
 func (l loading) cross(ws []harness.Workload) []harness.Workload {
 	ws = cross(ws, or(l.rates, 0), func(w *harness.Workload, x harness.Rate) { w.Rate = x })
 	open := func(w harness.Workload) bool { return w.Rate != 0 }

@@ -123,7 +123,6 @@ func (m *measuring) lossText() string {
 	return fmt.Sprintf("%d of %d measurements gave no result, the first: %s", len(m.lost), m.total, m.lost[0])
 }
 
-// close completes the file and prints the broken promises.
 func (m *measuring) close(early bool) error {
 	for _, v := range m.violated {
 		fmt.Fprintln(m.stderr, v)

@@ -43,7 +43,7 @@ func (o runOptions) record(m *result.Manifest, p *measure.Plan) {
 	}
 }
 
-// commandLine returns the command that repeats the run, which for ranks is of all of them.
+// commandLine returns, for ranks, the command that started all of them.
 func (o *runOptions) commandLine() []string {
 	if o.command != nil || json.Unmarshal([]byte(os.Getenv(commandVariable)), &o.command) == nil {
 		return o.command

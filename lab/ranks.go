@@ -28,7 +28,6 @@ type setting struct {
 	Trips map[string]*result.Trips
 }
 
-// setting returns the part of p that other ranks need.
 func (o *runOptions) setting(p *measure.Plan, skipped []result.Skip) setting {
 	return setting{
 		Plan:  result.Manifest{Command: o.commandLine(), Flags: o.chosen, Seed: o.seed, Rounds: p.Rounds, Window: o.baseOf(p), Skipped: skipped},
@@ -163,7 +162,6 @@ func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*measure.Plan, err
 	return plan, nil
 }
 
-// sharedServers refuses locks whose servers each rank would have to start.
 func sharedServers(p *measure.Plan) error {
 	missing := each(filter(p.Needs(), func(kind string) bool { return backend.UsersServer(kind) == "" }), variable)
 	if missing == nil {
@@ -181,7 +179,7 @@ func variable(kind string) string {
 	return kind
 }
 
-// casesOf returns a hash of what p measures, which is the same for all ranks.
+// casesOf returns a hash that is the same for all ranks.
 func casesOf(p *measure.Plan) string {
 	h := sha256.New()
 	for _, c := range p.Cases {

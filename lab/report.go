@@ -156,7 +156,6 @@ func parseContenders(text string) (int, error) {
 	return n, nil
 }
 
-// predict requests the predictions, for one run with predictable distributed locks.
 func (o *reportOptions) predict(runs []*result.Run) error {
 	runs[0].Contenders, runs[0].RoundTrips = o.contenders, o.trips
 	return cmp.Or(predictable(runs, "contenders", o.contenders != nil, chart.CanExtrapolate), predictable(runs, "rtt", o.trips != nil, page.CanPredict))
@@ -217,8 +216,7 @@ func (o *reportOptions) drawMachines(stdout io.Writer, files *saver, runs []*res
 	return newTarget(cmp.Or(o.out, machinesDir)).publish(stdout, files, doc, doc.HTML)
 }
 
-// beThrifty makes the process collect garbage early from now on. A report holds a whole run
-// in memory and makes several times as much garbage.
+// beThrifty: a report holds a whole run in memory and makes several times as much garbage.
 func beThrifty() { debug.SetGCPercent(25) }
 
 func (o *reportOptions) drawRun(stdout io.Writer, files *saver, run *result.Run, out string) error {

@@ -45,7 +45,6 @@ func (o *runOptions) resumed(flags *pflag.FlagSet) (*measure.Plan, error) {
 	return o.planAgain(m)
 }
 
-// recall sets the flags of the plan to those in m, or returns an error if a given one differs.
 func recall(f *pflag.FlagSet, dir string, m result.Manifest) error {
 	if m.Flags == nil {
 		return usage("the run in %s has no record of its flags and cannot be resumed; choose another directory", dir)

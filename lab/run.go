@@ -230,7 +230,6 @@ func (o *runOptions) preparing(p *measure.Plan, stderr io.Writer) (show *progres
 	return show, warm
 }
 
-// unbegun returns why nothing was measured, after printing an end of ctx.
 func unbegun(ctx context.Context, err error, stderr io.Writer) error {
 	if ctx.Err() == nil {
 		return err

@@ -33,7 +33,6 @@ func (s *saver) save(file string, content []byte) error {
 	return nil
 }
 
-// write saves the output of fill as a file.
 func (s *saver) write(file string, fill func(io.Writer) error) error {
 	var content bytes.Buffer
 	if err := fill(&content); err != nil {

@@ -14,7 +14,6 @@ import (
 	"locklab/harness/simulate"
 )
 
-// buildProgram returns the path of a new program, built with these tags.
 func buildProgram(t *testing.T, tags string) string {
 	t.Helper()
 	exe := filepath.Join(t.TempDir(), "locklab")

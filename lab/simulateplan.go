@@ -79,7 +79,6 @@ func workerCounts(text string, m *simulate.Machine) ([]int, error) {
 	return slices.Compact(counts), nil
 }
 
-// steps returns a, b, powers of two between them, and the sizes of m in that range.
 func steps(a, b int, m *simulate.Machine) []int {
 	ns := []int{a, b}
 	for n := 1; n < b; n *= 2 {
@@ -147,8 +146,7 @@ const placeCores = "cores" // as locklab run binds workers
 // places are the values of --place.
 var places = map[string]simulate.Workload{placeCores: {Apart: true}, "threads": {}, "sockets": {Apart: true, Spread: true}}
 
-// likeRun sets lines, hold and think time to the values of the first result of a spin lock in
-// the run, unless the user gave one of them. The simulated points then match measured ones.
+// likeRun makes the simulated points match measured ones, unless the user gave lines, hold or think time.
 func (o *simulateOptions) likeRun(run *result.Run) {
 	i := slices.IndexFunc(run.Results, func(r *result.Result) bool { return r.Lock.Family == harness.Spin })
 	if i >= 0 && o.lines == nil && o.hold == nil && o.think == nil {

@@ -74,7 +74,6 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// needOwn skips t without a server that the lab can set up.
 func needOwn(t *testing.T, kind string) {
 	t.Helper()
 	needServers(t, kind)

@@ -59,7 +59,6 @@ func outOrNew(out string) string {
 	return out
 }
 
-// append writes a record to the open run, if there is one.
 func (s *store) append(r result.Record) error {
 	if s.file == nil {
 		return nil

@@ -28,7 +28,7 @@ func newTarget(out string) target {
 
 func (t target) first() string { return cmp.Or(t.html, t.markdown) }
 
-// folder returns the directory of the Markdown's pictures, unique for each report.
+// folder is unique for each report.
 func (t target) folder() string {
 	base := filepath.Base(t.markdown)
 	if base == markdownName {

@@ -29,7 +29,6 @@ func traceJSON(t *testing.T, args ...string) trace.Trace {
 	return timeline
 }
 
-// serverFor starts a server until t ends, or uses the environment's, and returns its variable.
 func serverFor(t *testing.T, kind string) string {
 	t.Helper()
 	i := slices.IndexFunc(backend.Kinds, func(k *backend.Kind) bool { return k.Name == kind })

@@ -102,7 +102,7 @@ func (t *Turns[G]) Request(open context.Context, fetch func(context.Context) err
 	return true
 }
 
-// serve gives the first waiter g. The caller holds t.mu.
+// The caller holds t.mu.
 func (t *Turns[G]) serve(g G) {
 	w := t.line.Remove(t.line.Front()).(*Waiter[G])
 	w.place = nil

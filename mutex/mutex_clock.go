@@ -38,8 +38,7 @@ func (m *Mutex) putOff(took time.Duration) {
 	m.since = uint16(mutexNow()/mutexClock + min(mutexCost*took/mutexClock, mutexMostPutOff))
 }
 
-// handoverDue reports whether the release must hand over. The goroutine that has just
-// taken the lock in spite of waiters calls it.
+// handoverDue is called by the goroutine that has just taken the lock in spite of waiters.
 func (m *Mutex) handoverDue(waiters uint32) bool {
 	if m.skip > 0 {
 		m.skip--

@@ -40,7 +40,6 @@ func (m *Mutex) release(due bool) {
 	}
 }
 
-// requireFree checks that m has no holder, no waiter and no woken waiter.
 func requireFree(t *testing.T, m *Mutex) {
 	t.Helper()
 	if m.state.Load() != 0 || m.first != nil {

@@ -123,7 +123,6 @@ func rwProgram(spread uint32, workers string) explore.Program {
 	return p
 }
 
-// rwUses are ways to use a lock once.
 var rwUses = map[rune]func(w *explore.Worker, l *RWMutex, passed *atomics.Uint32){
 	'R': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) { l.RLock(); rwRead(w, l, true) },
 	'W': func(w *explore.Worker, l *RWMutex, _ *atomics.Uint32) { l.Lock(); rwWrite(w, l, true) },
@@ -151,7 +150,6 @@ var rwUses = map[rune]func(w *explore.Worker, l *RWMutex, passed *atomics.Uint32
 	},
 }
 
-// rwRead reads and releases l, if the worker took it as a reader.
 func rwRead(w *explore.Worker, l *RWMutex, took bool) {
 	if !took {
 		return
@@ -161,7 +159,6 @@ func rwRead(w *explore.Worker, l *RWMutex, took bool) {
 	l.RUnlock()
 }
 
-// rwWrite writes and releases l, if the worker took it as a writer.
 func rwWrite(w *explore.Worker, l *RWMutex, took bool) {
 	if !took {
 		return

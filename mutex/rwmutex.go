@@ -226,8 +226,7 @@ func (l *RWMutex) calm() uint64 {
 
 func (l *RWMutex) slot() *rwCount { return &l.slots[atomics.Lane(len(l.slots))].rwCount }
 
-// collide counts a collision on the first slot. After many it makes slots, or leaves that to
-// the writer.
+// collide makes slots after many collisions, or leaves that to the writer.
 func (l *RWMutex) collide() {
 	if l.collisions.Add(rwCollision) >= rwCollisions && l.writers.TryLock() {
 		l.makeSlots()
@@ -235,7 +234,7 @@ func (l *RWMutex) collide() {
 	}
 }
 
-// makeSlots makes the slots once. The caller holds l.writers.
+// The caller holds l.writers.
 func (l *RWMutex) makeSlots() {
 	if l.slots == nil {
 		l.slots = make([]rwSlot, rwSlots())
@@ -258,7 +257,7 @@ func (l *RWMutex) shut() uint32 {
 	}
 }
 
-// inside returns the sum of the slots. The caller has set the writer bit.
+// The caller has set the writer bit.
 func (l *RWMutex) inside() uint32 {
 	n := uint32(l.state.Load())
 	for i := range l.slots {

@@ -77,7 +77,7 @@ var curatorUnavailable = whyNoCurator()
 type curatorRecipe struct {
 	name      string // of the protocol
 	mode      string // of clients: "instance" is one object for all workers; "" is "object", see cellMode
-	readWrite bool   // has readers
+	readWrite bool
 	mayStick  map[string]string
 }
 

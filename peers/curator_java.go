@@ -93,7 +93,6 @@ func (p *javaPeer) hire(ctx context.Context) (*javaProcess, error) {
 	return p.now, nil
 }
 
-// dismiss ends j once it has had no client for a while.
 func (p *javaPeer) dismiss(j *javaProcess) {
 	<-p.turn
 	j.users--

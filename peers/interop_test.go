@@ -59,7 +59,6 @@ func TestInterop(t *testing.T) {
 	}
 }
 
-// needTime skips a test that takes too long for make test.
 func needTime(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -67,7 +66,6 @@ func needTime(t *testing.T) {
 	}
 }
 
-// needJavaAlone begins a parallel test of Java and the server only.
 func needJavaAlone(t *testing.T) {
 	t.Helper()
 	if raceEnabled {
@@ -186,7 +184,6 @@ func (o *observer) next(i int, ticket int64) error {
 	return nil
 }
 
-// ticketName matches the names of tickets, with or without a unique part.
 var ticketName = regexp.MustCompile(`^(_c_.*)?(lock-|__READ__|__WRIT__)[0-9]{10}$`)
 
 func leastTicket(names []string) (int64, error) {

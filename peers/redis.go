@@ -110,7 +110,6 @@ func newRedisPeer(name, doc, paper string, setUp func(rdb redis.UniversalClient,
 	})
 }
 
-// await runs f, a function of a library without contexts, until ctx ends.
 func await[T any](ctx context.Context, f func() (T, error), drop func(T)) (T, error) {
 	start := func(f func()) bool { go f(); return true }
 	return lock.Await(ctx, start, nil, f, drop)

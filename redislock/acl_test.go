@@ -63,7 +63,6 @@ func requireAdvice(t *testing.T, r running, right string, rights []string) (fail
 	return failed
 }
 
-// user returns r with a new user that has these rights.
 func (r running) user(t *testing.T, rights []string) running {
 	t.Helper()
 	admin := r.options

@@ -153,7 +153,7 @@ const (
 	maxFailures = 3
 )
 
-// pause records a failure and returns a random pause, so that clients do not ask in step.
+// pause is random, so that clients do not ask in step.
 func (f *outage) pause(err error) time.Duration {
 	if f.failures == 0 {
 		f.began = time.Now()
@@ -166,7 +166,6 @@ func (f *outage) pause(err error) time.Duration {
 
 func (f *outage) over() { *f = outage{} }
 
-// ended returns the joined errs, or if all are nil, the last failure or ctx's error.
 func (f *outage) ended(ctx context.Context, errs ...error) error {
 	if err := errors.Join(errs...); err != nil || ctx.Err() == nil {
 		return err
@@ -295,8 +294,6 @@ func (a *attempts) run(ctx context.Context, ask func() (*Lease, time.Duration, e
 	}
 }
 
-// failed records a failure. It returns the pause before the next attempt, and over if that is
-// pointless.
 func (a *attempts) failed(ctx context.Context, err error) (pause time.Duration, over bool) {
 	a.doubt = a.doubt || !refused(err)
 	pause = a.pause(err)

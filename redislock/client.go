@@ -306,7 +306,6 @@ func (c *Client) tick() {
 	}
 }
 
-// together returns an error if the lock's keys cannot be in the cluster slot of its name.
 func (c *Client) together(name string) error {
 	if _, cluster := c.rdb.(*redis.ClusterClient); !cluster || hashTag(companion(name, "")) == hashTag(name) {
 		return nil

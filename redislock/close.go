@@ -171,7 +171,6 @@ type debt struct {
 	err  error // of the latest try with a reason; guarded by c.mu
 }
 
-// owe records a debt, and returns it and how many there are now.
 func (c *Client) owe(name string, err error) (d *debt, all int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

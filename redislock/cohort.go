@@ -189,7 +189,6 @@ func (m *Cohort) may(t acquisition) bool {
 	return l.fresh(m.o.HandoffTimeout) && l.Err() == nil && m.lasts(l)
 }
 
-// lasts reports whether half a grant timeout is left of l, or half of an unrenewed lease.
 func (m *Cohort) lasts(l *Lease) bool {
 	least := m.o.HandoffTimeout
 	if l.fixed {

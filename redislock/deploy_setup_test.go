@@ -75,7 +75,6 @@ func startAll(t *testing.T, ds ...deployment) (serving []running) {
 	return serving
 }
 
-// startSingle starts a server of its own for t, which runs in parallel with other tests.
 func startSingle(t *testing.T) running {
 	t.Helper()
 	t.Parallel()

@@ -40,7 +40,6 @@ func Example() {
 	}
 }
 
-// connectClient returns a client of the server at addr, and what closes it.
 func connectClient(addr string, o redislock.ClientOptions) (locks *redislock.Client, disconnect func()) {
 	client := redis.NewClient(&redis.Options{Addr: addr, ContextTimeoutEnabled: true})
 	locks = redislock.NewClient(client, o)

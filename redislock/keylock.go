@@ -56,7 +56,6 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	return l, err
 }
 
-// strategy returns how one Lock waits, and a function to call at its end.
 func (k *keyLock) strategy() (wait waitFunc, end func(served bool)) {
 	if k.channel != "" {
 		return k.c.messages(k.channel, true, k.o.TTL)
@@ -82,7 +81,6 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 
 func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.name}, args} }
 
-// withdraw deletes the key if it has the nonce, in the background if there is no answer.
 func (k *keyLock) withdraw(ctx context.Context, nonce string) (held bool, err error) {
 	return k.insist(ctx, k.o.TTL, func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) })
 }

@@ -26,7 +26,6 @@ func TestKinds(t *testing.T) {
 	})
 }
 
-// beforeCommand returns a hook that calls do once, before the first command with one of these names.
 func beforeCommand(names []string, do func()) hook {
 	var done atomic.Bool
 	return func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {

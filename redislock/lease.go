@@ -120,7 +120,6 @@ func (l *Lease) last(from time.Time, span time.Duration) {
 	}
 }
 
-// granted begins a whole lease, which was asked for at sent.
 func (l *Lease) granted(sent time.Time) (*Lease, error) {
 	if !l.begin(sent, l.span) {
 		return nil, fmt.Errorf("the answer took longer than the lease of %v", l.span)
@@ -152,7 +151,7 @@ func (l *Lease) failed(sent time.Time, err error) {
 	}
 }
 
-// over returns the error of a lease that has passed its deadline. The caller holds l.c.mu.
+// The caller holds l.c.mu.
 func (l *Lease) over() error {
 	if l.refusal != nil {
 		return fmt.Errorf("%w: its lease of %v is over, and its renewal was refused: %w", ErrLost, l.term, explain(l.refusal))
@@ -182,7 +181,7 @@ func (l *Lease) end(cause error) {
 	l.cancel(cause)
 }
 
-// finish removes l from the watchdog and ends it. It returns until when l was certainly held.
+// finish returns until when l was certainly held.
 func (l *Lease) finish(cause error) time.Time {
 	until := l.until()
 	l.c.drop(l)

@@ -97,13 +97,13 @@ func (m *queue) mailbox() *mailbox {
 	return b
 }
 
-// drop ends a use of b. The caller holds c.mail.
+// The caller holds c.mail.
 func (b *mailbox) drop() {
 	b.users--
 	b.forget()
 }
 
-// forget removes b if it is not in use. The caller holds c.mail.
+// The caller holds c.mail.
 func (b *mailbox) forget() {
 	if b.users == 0 && b.reader == nil && b.guarded == nil {
 		delete(b.c.mail.boxes, b.key)

@@ -154,8 +154,6 @@ func promoteReplica(ctx context.Context, _ running, admin *redis.Client) error {
 	return admin.Do(ctx, "REPLICAOF", "NO", "ONE").Err()
 }
 
-// promoteAfter stops the primary by that signal when its replica has all of its writes, and
-// returns when the replica is the primary.
 func promoteAfter(stop syscall.Signal) func(context.Context, running, *redis.Client) error {
 	return func(ctx context.Context, r running, admin *redis.Client) error {
 		if n, err := admin.Wait(ctx, 1, patience).Result(); n != 1 {

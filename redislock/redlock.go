@@ -274,7 +274,7 @@ func (m *Redlock) scatter(j *joint) func(context.Context) (bool, error) {
 type unanswered struct {
 	mu   sync.Mutex
 	n    int
-	last error         // the latest error
+	last error
 	none chan struct{} // closed when the count returns to zero; nil while it is zero
 }
 

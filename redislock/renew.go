@@ -71,7 +71,6 @@ func (c *Client) renewAt(server *redis.Client, ls []*Lease, afresh bool) {
 	}
 }
 
-// usedUp reports whether all connections that rdb may have are in use or dialled.
 func usedUp(rdb *redis.Client) bool {
 	pool := rdb.PoolStats()
 	return pool.IdleConns == 0 && int(pool.TotalConns+pool.PendingRequests) >= rdb.Options().PoolSize

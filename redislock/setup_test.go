@@ -175,10 +175,8 @@ func newClient(t *testing.T, c *link) *redislock.Client {
 	return client
 }
 
-// requireNoError ends the test if err is not nil.
 var requireNoError = require.NoError
 
-// expectNoError fails the test if err is not nil, and lets it continue.
 func expectNoError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -186,7 +184,6 @@ func expectNoError(t testing.TB, err error) {
 	}
 }
 
-// requireDone waits until l has ended.
 func requireDone(t *testing.T, l *redislock.Lease) {
 	t.Helper()
 	select {
@@ -196,7 +193,6 @@ func requireDone(t *testing.T, l *redislock.Lease) {
 	}
 }
 
-// runParallel runs t in parallel with other tests, and returns a server.
 func runParallel(t *testing.T) harness.Endpoint {
 	t.Helper()
 	t.Parallel()
@@ -208,13 +204,11 @@ type serverTest struct {
 	run  func(*testing.T, harness.Endpoint)
 }
 
-// runOnServer runs the tests one after another, in parallel with other tests.
 func runOnServer(t *testing.T, tests []serverTest) {
 	t.Parallel()
 	runAlone(t, locktest.Endpoint(t, harness.KindRedis), tests)
 }
 
-// runAlone runs the tests one after another while no other test runs.
 func runAlone(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) { test.run(t, at) })

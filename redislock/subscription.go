@@ -76,7 +76,7 @@ func (c *Client) join(channel string, every bool) (*subscription, *listener) {
 	return s, s.join()
 }
 
-// join adds a waiter. The caller holds c.subs.
+// The caller holds c.subs.
 func (s *subscription) join() *listener {
 	w := &listener{woken: make(chan struct{}, 1)}
 	s.waiters = append(s.waiters, w)
@@ -212,7 +212,7 @@ func (s *subscription) hear(got any) {
 	}
 }
 
-// wakeOne wakes the first waiter that is not awake. The caller holds c.subs.
+// The caller holds c.subs.
 func (s *subscription) wakeOne() {
 	for _, w := range s.waiters {
 		if w.wake() {

@@ -108,7 +108,6 @@ func suspendBeforeAnswer(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// afterScript returns a hook that calls do after the reply to each script.
 func afterScript(do func()) hook {
 	return func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
 		err := next(ctx, cmd)

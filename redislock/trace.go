@@ -25,7 +25,6 @@ type Trace = lock.Trace
 // WithTrace returns a context for Lock, TryLock, ForceUnlock and Do, see [lock.WithTrace].
 func WithTrace(ctx context.Context, t *Trace) context.Context { return lock.WithTrace(ctx, t) }
 
-// requests returns the Trace of c with only its functions for requests, or nil.
 func (c *Client) requests() *Trace {
 	if c.trace == nil {
 		return nil
@@ -33,21 +32,19 @@ func (c *Client) requests() *Trace {
 	return &Trace{Sent: c.trace.Sent, Answered: c.trace.Answered}
 }
 
-// traceAs lets t know what becomes of l.
 func (l *Lease) traceAs(t *Trace) {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	l.trace, l.since = t, time.Now()
 }
 
-// tracer returns the trace of l, or nil. The client may give l back before Lock has set it.
+// tracer: the client may give l back before Lock has set the trace.
 func (l *Lease) tracer() *Trace {
 	l.c.mu.Lock()
 	defer l.c.mu.Unlock()
 	return l.trace
 }
 
-// traced returns ctx, or context.Background() if nil, with the Trace of c in addition.
 func (c *Client) traced(ctx context.Context) context.Context {
 	ctx = lock.Given(ctx)
 	if c.trace == nil {
@@ -75,7 +72,6 @@ func notifyOutcome(t *Trace, name string, began time.Time, l *Lease, err error) 
 	})
 }
 
-// renewalFailed notifies the trace of l, or of the lease that l is a part of, if there is one.
 func (l *Lease) renewalFailed(err error) {
 	if j := l.whole.Load(); j != nil {
 		l = j.all

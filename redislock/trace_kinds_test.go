@@ -123,7 +123,6 @@ func TestTraceOfEachKind(t *testing.T) {
 	runConcurrently(t, len(tests), tests)
 }
 
-// constructors returns the locks that a Client makes, and Redlock.
 func constructors() []string {
 	all := []string{"Redlock"}
 	for m := range reflect.TypeFor[*redislock.Client]().Methods() {

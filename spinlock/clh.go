@@ -117,7 +117,7 @@ func (h *CLHWorker) Lock() {
 	h.await(h.tail.Swap(h.own), (*CLHWorker).lockSlow)
 }
 
-// await calls slow if the acquisition of pred is not over; slow is a value: see [Ticket.await].
+// await takes slow as a value: see [Ticket.await].
 func (h *CLHWorker) await(pred uint32, slow func(*CLHWorker)) {
 	h.pred = pred
 	if h.node(pred).busy.Load() != 0 {

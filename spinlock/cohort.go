@@ -94,5 +94,5 @@ func (n *CohortNode) Unlock() {
 	n.local.Unlock()
 }
 
-// waiters reports whether another worker waits for the local lock, which the caller holds.
+// The caller holds the local lock.
 func (n *CohortNode) waiters() bool { return n.local.next.Load()-n.local.serving.Load() > 1 }

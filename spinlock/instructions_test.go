@@ -83,7 +83,6 @@ func TestToolchainInstructions(t *testing.T) {
 	}
 }
 
-// skipUnderRace skips t under the race detector: the program under test is built without it.
 func skipUnderRace(t *testing.T) {
 	t.Helper()
 	info, _ := debug.ReadBuildInfo()

@@ -124,8 +124,7 @@ func (l *Ticket) poll(w *waiting.Waiter, mine uint32) {
 	}
 }
 
-// keepOffer records the offer made during the wait of the new holder. The next waiter
-// already polls the line of offered, so it is written only if it changes.
+// keepOffer writes offered only if it changes: the next waiter already polls its line.
 func (l *Ticket) keepOffer(w *waiting.Waiter) {
 	if w.Sleeps() {
 		l.offered = true

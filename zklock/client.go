@@ -278,7 +278,6 @@ func awaited[E any](ctx, over context.Context, what <-chan E) error {
 // errOutdated is a ticket at the head whose session may have ended.
 var errOutdated = errors.New("zklock: outdated view of the queue")
 
-// transient reports whether err is a connection error, so that the request may succeed later.
 func transient(err error) bool {
 	return errors.Is(err, errOutdated) || errors.Is(err, zk.ErrConnectionClosed) || errors.Is(err, zk.ErrNoServer) ||
 		errors.Is(err, zk.ErrSessionExpired) || errors.Is(err, zk.ErrSessionMoved) ||

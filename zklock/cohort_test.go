@@ -128,7 +128,6 @@ func tryCohort(t *testing.T, at harness.Endpoint) {
 	awaitQueue(t, see, k.Path(), 0)
 }
 
-// handsOverAfterExpiry: a ticket of an expired session cannot be handed on.
 func handsOverAfterExpiry(t *testing.T, at harness.Endpoint) {
 	k := dialServer(t, at, zklock.ClientOptions{}).Cohort(newPath(), zklock.CohortOptions{})
 	if handed, err := zklock.HandOverAfterExpiry(k); handed || err != nil {

@@ -39,7 +39,6 @@ func (s *SemaphoreV2) Waiters(ctx context.Context) ([]Contender, error) {
 	return s.locks.contenders(ctx, func(line []recipe.Place) []recipe.Place { return line })
 }
 
-// held returns how many tickets at the front of line hold the lock.
 func (q *queue) held(line []recipe.Place) int {
 	if slices.Contains(q.kinds, readKind) {
 		return held(line)

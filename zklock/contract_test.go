@@ -187,7 +187,7 @@ func doesEveryKind(t *testing.T, at harness.Endpoint) {
 		path := newPath()
 		m := k.lock(c, path)
 		requireNoError(t, zklock.Do(t.Context(), m, func(_ context.Context, l *zklock.Lease) error {
-			if token := l.TokenOf(k.path(path)); token == 0 || token != l.Token() || l.TokenOf(path+"/other") != 0 {
+			if token := l.TokenOf(k.tracePath(path)); token == 0 || token != l.Token() || l.TokenOf(path+"/other") != 0 {
 				t.Errorf("%s: TokenOf its path is %d, Token %d, and of another path %d", k.name, token, l.Token(), l.TokenOf(path+"/other"))
 			}
 			return nil

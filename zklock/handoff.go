@@ -242,7 +242,6 @@ func checkACL(acl []zk.ACL, o ClientOptions) error {
 	return nil
 }
 
-// sealed returns acl without the rights to change a node, plus one user with all rights.
 func sealed(acl []zk.ACL, user, password string) []zk.ACL {
 	var out []zk.ACL
 	for _, a := range acl {
@@ -285,7 +284,6 @@ func (t tag) data() []byte {
 	return fmt.Appendf(nil, "%s %d %s %s", marker, formatVersion, t.identity, t.name)
 }
 
-// parseTag parses the data of a ticket. ok is false for another version or program.
 func parseTag(data []byte) (t tag, ok bool) {
 	words := strings.SplitN(string(data), " ", 4)
 	if len(words) != 4 || words[0] != marker || words[1] != strconv.Itoa(formatVersion) || words[2] == "" {

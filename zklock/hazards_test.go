@@ -106,7 +106,6 @@ func sessionChangesLate(t *testing.T, s *stage) {
 	handOver(t, held, first, second)
 }
 
-// forbid permits everything else on the nodes of the lock.
 func (s *stage) forbid(t *testing.T, forbidden int32) {
 	for _, n := range s.nodes(t) {
 		setACL(t, s.see, n.path, zk.WorldACL(zk.PermAll&^forbidden))

@@ -76,10 +76,8 @@ type reader struct{ m *zklock.RWMutex }
 func (r reader) Lock(ctx context.Context) (*zklock.Lease, error)    { return r.m.RLock(ctx) }
 func (r reader) TryLock(ctx context.Context) (*zklock.Lease, error) { return r.m.TryRLock(ctx) }
 
-// lock opens the lock with one permit and the default options.
 func (k kind) lock(c *zklock.Client, path string) locker { return k.open(c, path, 1, zklock.Options{}) }
 
-// rival is lock for one that excludes it: a reader's rival writes.
 func (k kind) rival(c *zklock.Client, path string) locker {
 	if k.reads {
 		return c.RWMutex(path, zklock.Options{})
@@ -87,8 +85,7 @@ func (k kind) rival(c *zklock.Client, path string) locker {
 	return k.lock(c, path)
 }
 
-// path returns the path that a Trace gets for the lock at path.
-func (k kind) path(path string) string {
+func (k kind) tracePath(path string) string {
 	if k.name == "multi" {
 		return path + "-a"
 	}
@@ -106,7 +103,6 @@ type stage struct {
 	open func(c *zklock.Client, path string) taker
 }
 
-// perform runs the test on a lock of kind k, and requires that no ticket is left.
 func (k kind) perform(t *testing.T, at harness.Endpoint, path string, run func(*testing.T, *stage)) {
 	s := &stage{at, dialRaw(t, at), path, func(c *zklock.Client, path string) taker { return k.open(c, path, 2, zklock.Options{}).Lock }}
 	defer s.deserted(t)
@@ -122,7 +118,6 @@ func (s *stage) contender(t *testing.T, at harness.Endpoint, o zklock.ClientOpti
 	return c, s.open(c, s.path)
 }
 
-// taker is contender for the lock of a client with the default options.
 func (s *stage) taker(t *testing.T) taker {
 	t.Helper()
 	_, f := s.contender(t, s.at, zklock.ClientOptions{})
@@ -205,7 +200,6 @@ func (s *stage) tickets(t *testing.T) (all []ticket) {
 	return all
 }
 
-// owned returns the number of tickets of a session.
 func (s *stage) owned(t *testing.T, session int64) int {
 	t.Helper()
 	return len(slices.DeleteFunc(s.tickets(t), func(one ticket) bool { return one.owner != session }))

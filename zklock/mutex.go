@@ -91,14 +91,12 @@ func (q *queue) acquire(ctx context.Context, take func(ctx context.Context) (*Le
 	}
 }
 
-// lockBy acquires the lock by a ticket of protocol p.
 func (q *queue) lockBy(ctx context.Context, p *protocol, try bool) (*Lease, error) {
 	return q.acquire(ctx, func(ctx context.Context) (*Lease, error) {
 		return q.await(ctx, func() (*Lease, error) { return newTicket(q, p).lock(ctx, try) })
 	})
 }
 
-// await runs take in a goroutine of the client and waits for it until ctx ends.
 func (q *queue) await(ctx context.Context, take func() (*Lease, error)) (*Lease, error) {
 	return lock.Await(ctx, q.c.spawn, ErrClosed, take, func(l *Lease) { l.release() })
 }

@@ -214,7 +214,7 @@ func (t *ticket) removeNode() error {
 	return err
 }
 
-// isNode reports whether the node at path has that czxid. Exists needs no right to read.
+// isNode: Exists needs no right to read.
 func (c *Client) isNode(path string, czxid uint64) (bool, error) {
 	there, stat, err := c.conn.Exists(path)
 	if err != nil {

@@ -27,7 +27,6 @@ type queue struct {
 
 var lockKinds = []string{fairQueue.kind}
 
-// newQueue returns the queue at path, of tickets of these kinds. The default is a Mutex's.
 func newQueue(c *Client, path string, o Options, kinds ...string) queue {
 	if kinds == nil {
 		kinds = lockKinds
@@ -169,7 +168,6 @@ const (
 // ticketKinds are the parts of ticket names before their numbers.
 var ticketKinds = []string{fairQueue.kind, readKind, writeKind, permitKind, leaseKind}
 
-// checkPath returns an error that wraps ErrPath for an invalid path of a lock.
 func checkPath(path string) error {
 	if fault := pathFault(path); fault != "" {
 		return fmt.Errorf("%w %s: %s; want one such as /locks/reindex", ErrPath, quoted(path), fault)
@@ -208,7 +206,6 @@ func pathFault(path string) string {
 	return ""
 }
 
-// isTicket reports whether a node of that name is a ticket of some lock.
 func isTicket(name string) bool {
 	return slices.ContainsFunc(ticketKinds, func(kind string) bool { _, ok := number(name, kind); return ok })
 }
@@ -227,7 +224,6 @@ func quoted(path string) string {
 	return strconv.Quote(path[:most]) + "…" + strconv.Quote(path[len(path)-most:])
 }
 
-// explained adds advice to the servers' refusal of a request.
 func explained(err error) error {
 	if errors.Is(err, zk.ErrNoAuth) && !errors.Is(err, ErrNoAuth) {
 		return fmt.Errorf("%w: %w", ErrNoAuth, err)

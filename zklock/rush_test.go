@@ -163,7 +163,6 @@ func (p *tokenPath) visitor(m *zklock.Mutex) func(*testing.T) {
 	}
 }
 
-// visitAndDie ends its session with a ticket that holds or waits.
 func (p *tokenPath) visitAndDie(t *testing.T) {
 	c := dialServer(t, p.at, zklock.ClientOptions{})
 	defer c.Close()

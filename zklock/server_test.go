@@ -34,7 +34,6 @@ var startCommon = sync.OnceValue(func() (err error) {
 	return err
 })
 
-// endpoint returns the common server, or skips t, or fails it if LOCKLAB_REQUIRE demands one.
 func endpoint(t *testing.T) harness.Endpoint {
 	t.Helper()
 	locktest.RequireServers(t, harness.KindZooKeeper, startCommon())
@@ -77,7 +76,6 @@ func removeAll(c *wirezk.Conn, path string) error {
 	return errors.Join(errs...)
 }
 
-// requireStarted fails t, or skips it without servers. It stops the server at the end of t.
 func requireStarted[S interface{ Stop() error }](t *testing.T, server S, err error) S {
 	t.Helper()
 	locktest.RequireServers(t, harness.KindZooKeeper, err)

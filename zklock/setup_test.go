@@ -45,14 +45,12 @@ func runTogether(t *testing.T, at harness.Endpoint, tests []serverTest) {
 	}
 }
 
-// runParallel is together on the common server, next to other tests of the package.
 func runParallel(t *testing.T, tests []serverTest) {
 	t.Helper()
 	t.Parallel()
 	runTogether(t, endpoint(t), tests)
 }
 
-// contextWithin returns a context that ends after d, or with t.
 func contextWithin(t *testing.T, d time.Duration) context.Context {
 	ctx, cancel := context.WithTimeout(t.Context(), d)
 	t.Cleanup(cancel)
@@ -133,7 +131,6 @@ func unlockLease(t *testing.T, l harness.Lease) {
 
 var requireNoError = require.NoError
 
-// expectError reports an error unless err wraps each of want.
 func expectError(t *testing.T, err error, want ...error) {
 	t.Helper()
 	for _, w := range want {
@@ -208,7 +205,6 @@ type outcome[L any] struct {
 
 type result = outcome[*zklock.Lease]
 
-// startWaiting starts a Lock in the background and waits for n tickets, and most likely its watch.
 func startWaiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirezk.Conn, n int) <-chan result {
 	t.Helper()
 	got := beginLock(ctx, m.Lock)
@@ -217,7 +213,6 @@ func startWaiting(t *testing.T, ctx context.Context, m *zklock.Mutex, see *wirez
 	return got
 }
 
-// beginLock starts a Lock in the background.
 func beginLock[L any](ctx context.Context, f func(context.Context) (L, error)) <-chan outcome[L] {
 	got := make(chan outcome[L], 1)
 	go func() {
@@ -285,13 +280,11 @@ func newProxy(t *testing.T, at harness.Endpoint) *proxy {
 
 func (p *proxy) cut() { p.Reset() }
 
-// disconnect breaks the connection and all later ones until Refuse is off.
 func (p *proxy) disconnect() {
 	p.Refuse(true)
 	p.cut()
 }
 
-// loseReply loses the next reply, and breaks the connection.
 func (p *proxy) loseReply() { p.lose(faultproxy.Fault{Do: faultproxy.LoseReply}) }
 
 func (p *proxy) lose(f faultproxy.Fault) {

@@ -181,7 +181,6 @@ func (t *ticket) enter() error {
 	return t.exhausted()
 }
 
-// createEphemeral makes the node of a ticket that ends with its session.
 func createEphemeral(t *ticket) (path string, err error) {
 	return t.create(t.unique, zk.FlagEphemeralSequential)
 }

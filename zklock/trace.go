@@ -37,7 +37,6 @@ type attempt struct {
 	began time.Time
 }
 
-// begin returns ctx, or one that does not end, with the client's Trace added, and its Lock.
 func (q *queue) begin(ctx context.Context) (context.Context, attempt) {
 	ctx = lock.Given(ctx)
 	t := lock.TraceOf(ctx).And(q.c.trace)
@@ -86,7 +85,6 @@ func (l *Lease) released() {
 	}
 }
 
-// renewed tells the leases that have a Trace that they last longer, if they do.
 func (c *Client) renewed() {
 	until := c.deadline()
 	for _, l := range c.tracedUntil(until) {

@@ -134,7 +134,7 @@ func traceWait(t *testing.T, at harness.Endpoint) {
 		}
 		held := acquireLock(t, k.rival(a, path).Lock)
 		expectError(t, lockError(zklock.WithTrace(t.Context(), tried.trace()), k.lock(b, path).TryLock), zklock.ErrNotAcquired)
-		tried.want(t, k.name+", TryLock", "failed", k.path(path), 0)
+		tried.want(t, k.name+", TryLock", "failed", k.tracePath(path), 0)
 
 		ctx, cancel := context.WithCancel(t.Context())
 		got := begin(ctx, cancelled)
@@ -144,7 +144,7 @@ func traceWait(t *testing.T, at harness.Endpoint) {
 		if queued, _, waits := strings.Cut(k.traced, ", woken"); waits {
 			want = queued + ", failed"
 		}
-		cancelled.want(t, k.name, want, k.path(path), 0)
+		cancelled.want(t, k.name, want, k.tracePath(path), 0)
 		for _, e := range eventsOf[locks.FailedInfo](cancelled) {
 			expectError(t, e.Err, context.Canceled)
 		}
@@ -153,7 +153,7 @@ func traceWait(t *testing.T, at harness.Endpoint) {
 		unlockLease(t, held)
 		l := awaitLease(t, got)
 		unlockLease(t, l)
-		served.want(t, k.name, k.traced, k.path(path), l.Token())
+		served.want(t, k.name, k.traced, k.tracePath(path), l.Token())
 	}
 }
 
@@ -176,7 +176,6 @@ func traceOnce(t *testing.T, at harness.Endpoint) {
 	}
 }
 
-// traceClient: the Trace of the client gets the events after the Trace of the context.
 func traceClient(t *testing.T, at harness.Endpoint) {
 	s, path := newTimeline(), newPath()
 	m, first := dialServer(t, at, zklock.ClientOptions{Trace: s.trace()}).Mutex(path, zklock.Options{}), "not called"
@@ -217,7 +216,7 @@ func traceLoss(t *testing.T, at harness.Endpoint, spoil func(*proxy), why string
 		path, s := newPath(), newTimeline()
 		l, err := k.lock(c, path).Lock(zklock.WithTrace(t.Context(), s.trace()))
 		requireNoError(t, err)
-		held, timelines, names = append(held, l), append(timelines, s), append(names, k.path(path))
+		held, timelines, names = append(held, l), append(timelines, s), append(names, k.tracePath(path))
 	}
 	for _, s := range timelines {
 		waitUntil(t, "the lease is renewed", func() bool { return len(eventsOf[locks.RenewedInfo](s)) > 0 })

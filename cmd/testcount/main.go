@@ -141,7 +141,7 @@ func (t *tally) run(args string) error {
 	return nil
 }
 
-// goTest returns go's arguments for one run. The user's come first, since -C must be first.
+// goTest puts the user's arguments first, since -C must be first.
 func goTest(args string) []string {
 	return append(append([]string{"test"}, strings.Fields(args)...), "-json")
 }

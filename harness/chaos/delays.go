@@ -119,8 +119,6 @@ func (h *Host) delayed(from, to int64) {
 
 var timed = []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken, oracle.Lost}
 
-// excuses returns the delays of the try. They excuse the timed anomalies that are not
-// expected of the lock.
 func (t *Try) excuses(expected result.Expectation) *oracle.Delays {
 	anomalies := slices.DeleteFunc(slices.Clone(timed), func(h oracle.Anomaly) bool { return slices.Contains(expected.Anomalies, h) })
 	t.mu.Lock()

@@ -20,7 +20,6 @@ type holding struct {
 	deadline int64 // the latest that was read
 }
 
-// watch reads the Deadline of a lease until its end, and reports an end without a release.
 func (w *worker) watch(h *holding) {
 	every(h.lease.Done(), beat, h.readDeadline)
 	h.mu.Lock()
@@ -40,7 +39,7 @@ func (h *holding) readDeadline() {
 	}
 }
 
-// recordLoss reports that the lease has ended without a release. The caller holds h.mu.
+// The caller holds h.mu.
 func (w *worker) recordLoss(h *holding) {
 	h.over = true
 	w.event(oracle.Event{At: now(), Kind: oracle.Told, Token: h.lease.Token(), Shared: h.shared, Deadline: h.deadline, Text: fmt.Sprint(h.lease.Err())})

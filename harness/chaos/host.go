@@ -114,7 +114,6 @@ func (h *Host) crash() error {
 
 const crashLines = 12
 
-// crashed fails the locks of all workers of crashed processes.
 func (t *Try) crashed() {
 	for _, h := range listed(&t.mu, &t.hosts) {
 		if closed(h.done) && errors.Is(h.gone, errCrashed) {
@@ -195,7 +194,6 @@ func (w *Worker) Join(ctx context.Context) *Worker {
 	return w.JoinAs(ctx, w.Lock)
 }
 
-// group adds workers to the client of w until there are n, and returns all.
 func (w *Worker) group(ctx context.Context, n int) []*Worker {
 	ws := []*Worker{w}
 	for len(ws) < n {

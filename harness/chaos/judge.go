@@ -54,7 +54,7 @@ func (b *batch) judgeTry(t *Try, s *Subject, over int64) *result.FaultResult {
 	if r.Seen[oracle.TwoHolders]+r.Seen[oracle.TokenFell] == 0 { // else no lock could have made it
 		b.prove(r, &j, rules)
 	}
-	if b.worth(r) {
+	if b.keepsHistory(r) {
 		b.save(r, history, t.Number)
 	}
 	r.Window, r.Notice, r.Overlap = times(j)
@@ -65,13 +65,12 @@ func (b *batch) judgeTry(t *Try, s *Subject, over int64) *result.FaultResult {
 	return r
 }
 
-// notMade returns r for a try without the fault.
 func notMade(r *result.FaultResult, err error) *result.FaultResult {
 	r.Failed, r.Notes = 1, []string{reason(err)}
 	return r
 }
 
-// reason returns why the fault could not be made, without the hint to set up a server.
+// reason leaves out the hint to set up a server.
 func reason(err error) string {
 	text := "the fault could not be made: " + err.Error()
 	if errors.Is(err, harness.ErrUnavailable) {
@@ -114,9 +113,7 @@ func times(j oracle.Judgement) (window, notice, overlap []int64) {
 	return window, notice, overlap
 }
 
-// worth reports whether a try's history is kept: it shows something unexpected, or the
-// first occurrence of an expected anomaly other than a stall.
-func (b *batch) worth(r *result.FaultResult) bool {
+func (b *batch) keepsHistory(r *result.FaultResult) bool {
 	for h := range r.Seen {
 		expected := r.Expected.Why == "" || slices.Contains(r.Expected.Anomalies, h)
 		if !expected || h != oracle.Stall && b.saved[r.Lock.Name] == 0 {
@@ -184,7 +181,6 @@ func (r *record) add(e oracle.Event) {
 	}
 }
 
-// until returns the events up to end, by time.
 func (r *record) until(end int64) oracle.History {
 	r.events.Sort()
 	return r.events[:sort.Search(len(r.events), func(i int) bool { return r.events[i].At > end })]

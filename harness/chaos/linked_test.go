@@ -134,7 +134,6 @@ func (b broken) Join(context.Context, int) (harness.Session, error) { return b, 
 func (b broken) Lock(ctx context.Context) (harness.Lease, error)    { return b(ctx) }
 func (b broken) Close() error                                       { return nil }
 
-// emptyLease is a lease of nothing, for d if that is not zero.
 func emptyLease(d time.Duration) harness.Lease {
 	until := time.Time{}
 	if d > 0 {

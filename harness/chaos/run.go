@@ -115,8 +115,8 @@ func (p *Plan) Run(ctx context.Context, keep func(*result.FaultResult) error) er
 	return context.Cause(ctx)
 }
 
-// inOrder returns the scenarios in the order of their first tries: if several are tried at the
-// same time, the longest first, so that the last to end is not one that began late.
+// inOrder puts the longest scenarios first if several run at the same time, so that the last to end is
+// not one that began late.
 func (p *Plan) inOrder() []*Scenario {
 	if p.Parallel <= 1 {
 		return p.Scenarios

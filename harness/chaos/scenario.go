@@ -155,7 +155,6 @@ func steps(f func()) (err error) {
 	return nil
 }
 
-// check ends the steps if err is not nil.
 func check(err error) {
 	if err != nil {
 		panic(stopped{err})
@@ -249,10 +248,9 @@ func (e *Linked) close() {
 	}
 }
 
-// part makes the traffic between a server and the others vanish, or only the votes.
-func (e *Linked) part(server int, votes bool) {
+func (e *Linked) partition(server int, votesOnly bool) {
 	for r, l := range e.all() {
-		if (r.from == server || r.to == server) && (r.votes || !votes) {
+		if (r.from == server || r.to == server) && (r.votes || !votesOnly) {
 			l.Partition(true)
 		}
 	}
@@ -263,12 +261,12 @@ func (e *Linked) Server() *backend.Server { return e.server }
 
 // Isolate cuts a server off: traffic between it and the others disappears without notice
 // to either side. It still answers pings of sessions and reads until SyncLimit is over.
-func (e *Linked) Isolate(server int) { e.part(server, false) }
+func (e *Linked) Isolate(server int) { e.partition(server, false) }
 
 // Depose breaks the connections of a leader on the side of its followers, which elect another,
 // and hides that from the leader. It continues as a leader until SyncLimit is over.
 func (e *Linked) Depose(leader int) {
-	e.part(leader, true)
+	e.partition(leader, true)
 	for r, l := range e.all() {
 		if !r.votes && r.to == leader {
 			l.Refuse(true)

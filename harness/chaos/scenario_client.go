@@ -81,7 +81,6 @@ func (t *Try) pairs(ctx context.Context, holders, next func(*Subject) harness.En
 	return hosts
 }
 
-// openEach connects as many clients as may hold the lock together.
 func (h *Host) openEach(ctx context.Context, s *Subject, at harness.Endpoint) (ws []*Worker) {
 	for range max(1, s.Variant.Traits.Permits) {
 		ws = append(ws, h.Open(ctx, s, at))
@@ -93,7 +92,7 @@ func (t *Try) shared(ctx context.Context) func(*Subject) harness.Endpoint {
 	return func(s *Subject) harness.Endpoint { return t.At(ctx, s) }
 }
 
-// first acquires a free lock, or fails soon: the other locks of the try must not wait for it.
+// first fails soon: the other locks of the try must not wait for it.
 func (w *Worker) first(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, firstGrant, errNotGranted)
 	defer cancel()
@@ -113,7 +112,6 @@ func (s *Subject) begin(ctx context.Context) {
 	s.next.Loop(ctx, ordinary)
 }
 
-// serve makes w lock and unlock, and waits until the lock was granted for a while.
 func (w *Worker) serve(ctx context.Context, most time.Duration, after int64) {
 	w.Loop(ctx, ordinary)
 	w.Lock.AwaitGrant(ctx, most, after)

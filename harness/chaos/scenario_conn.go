@@ -133,7 +133,7 @@ func (w wire) inject(f faultproxy.Fault) (remove, hit func()) {
 
 var errNoHit = errors.New("chaos: the request that was to be hit was not sent")
 
-// warm makes workers lock and unlock once, so that the servers have the scripts.
+// warm makes the servers load the scripts.
 func warm(ctx context.Context, ws ...*Worker) {
 	for _, w := range ws {
 		check(w.Acquire(ctx, 0))
@@ -166,7 +166,6 @@ var loseReplies = perLock(2, func(ctx context.Context, t *Try, s *Subject, hosts
 	s.Figure("orphans", "", float64(orphans))
 })
 
-// acquireAll makes each of ws acquire its lock.
 func acquireAll(ctx context.Context, ws []*Worker) {
 	for _, w := range ws {
 		check(w.Acquire(ctx, 0))
@@ -179,7 +178,7 @@ func releaseWithin(ctx context.Context, most time.Duration, ws []*Worker) {
 	releaseAll(ctx, ws)
 }
 
-// releaseAll makes each of ws release its lock. Their histories have the errors, too.
+// releaseAll returns errors that the histories have, too.
 func releaseAll(ctx context.Context, ws []*Worker) (err error) {
 	for _, w := range ws {
 		err = errors.Join(err, w.Release(ctx))
@@ -317,7 +316,6 @@ func (t *Try) line(ctx context.Context, hosts []*Host, s *Subject) (served func(
 	}
 }
 
-// pass releases the lock when it is granted to w, and sends to done whether it was.
 func (w *Worker) pass(ctx context.Context, granted <-chan error, done chan<- bool) {
 	w.Host.t.work.Go(func() {
 		err := <-granted
@@ -328,7 +326,6 @@ func (w *Worker) pass(ctx context.Context, granted <-chan error, done chan<- boo
 	})
 }
 
-// count receives n values, for at most the given time, and returns the number of true ones.
 func count(ctx context.Context, most time.Duration, done <-chan bool, n int) (got int) {
 	for end := time.Now().Add(most); n > 0; n-- {
 		if ok, _ := ends(ctx, done, time.Until(end)); ok {

@@ -86,8 +86,7 @@ var releaseScenarios = table(Scenario{
 // intrusion is how long the late client tries to get a lock that others hold.
 const intrusion = 200 * time.Millisecond
 
-// releaseTwice makes the first client release the lock again while the others hold it, and
-// then take it again. The late client must not get the lock.
+// releaseTwice: the late client must not get the lock by the second release.
 func (s *Subject) releaseTwice(ctx context.Context) {
 	warm(ctx, s.first)
 	acquireAll(ctx, s.holders)
@@ -112,7 +111,6 @@ func (s *Subject) releaseLate(ctx context.Context, lost bool) {
 	}
 }
 
-// showAccepted shows a wrong result of a release of a lock that was not held.
 func (s *Subject) showAccepted(what string, err error) {
 	if !errors.Is(err, harness.ErrNotHeld) {
 		s.Show(oracle.Misled, "%s said %v", what, err)

@@ -115,7 +115,6 @@ func (q *queue) until(ctx context.Context, what string, done func() bool) {
 	}
 }
 
-// ends waits for a value of done, and reports whether one came in time.
 func ends[T any](ctx context.Context, done <-chan T, wait time.Duration) (v T, came bool) {
 	select {
 	case v = <-done:
@@ -126,8 +125,6 @@ func ends[T any](ctx context.Context, done <-chan T, wait time.Duration) (v T, c
 	return v, false
 }
 
-// passes waits until w, which began with done, has the lock and releases it after a
-// moment. It reports whether w had it.
 func (q *queue) passes(ctx context.Context, w *Worker, done <-chan error) bool {
 	if err, came := ends(ctx, done, q.wait()); !came || err != nil {
 		return false
@@ -167,7 +164,6 @@ func (q *queue) left(ctx context.Context) {
 	}
 }
 
-// back waits until the client behind p has reconnected, and has had time to act on that.
 func (q *queue) back(ctx context.Context, p *faultproxy.Proxy, connects int) {
 	q.until(ctx, "new connection", func() bool { return p.Seen("connect") > connects })
 	q.t.Sleep(ctx, hazardDelay)
@@ -345,7 +341,6 @@ var hazardClientScenarios = table(Scenario{
 	},
 })
 
-// counted opens a client, and returns the number of its requests so far.
 func (q *queue) counted(ctx context.Context) (*Worker, func() int64) {
 	var n atomic.Int64
 	w, _ := q.through(ctx, func(m faultproxy.Sighting) {

@@ -164,7 +164,6 @@ func (q *queue) clean(ctx context.Context, workers ...*Worker) {
 	}
 }
 
-// locks shows that a worker cannot take a free lock, and reports whether it could.
 func (q *queue) locks(ctx context.Context, w *Worker) bool {
 	had, err := q.insists(ctx, w)
 	if !had && err != nil {

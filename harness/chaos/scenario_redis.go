@@ -91,7 +91,6 @@ func (t *Try) fleet(ctx context.Context, o backend.RedisOptions) fleet {
 	return t.redis(ctx, n, func(ctx context.Context) (*backend.Server, error) { return backend.StartRedisOf(ctx, o) })
 }
 
-// redis returns n independent servers shared by all tries.
 func (s *Stage) redis(ctx context.Context, n int, start func(context.Context) (*backend.Server, error)) (f fleet) {
 	for i := range n {
 		f = append(f, s.Shared(ctx, fmt.Sprintf("redis %d", i), start))
@@ -221,7 +220,6 @@ func useAllNodes(ctx context.Context, t *Try, s *Subject, hosts []*Host, at harn
 	return long, hung
 }
 
-// checkSafety shows a violation of exclusion, or of the order of tokens, by another lock.
 func (s *Subject) checkSafety(o *Subject, where string) {
 	j := oracle.Judge(o.events(), oracle.RulesOf(s.Variant.Traits, DefaultPrompt))
 	for _, h := range j.Anomalies() {

@@ -43,7 +43,6 @@ func onReplicas(o backend.RedisOptions, do func(ctx context.Context, r *replicat
 	}
 }
 
-// reports waits until the server of c reports all of want.
 func (r *replicated) reports(ctx context.Context, c *redis.Client, want ...string) {
 	r.t.Until(ctx, strings.Join(want, " and "), func() bool {
 		text := c.Info(ctx, "replication").Val()
@@ -80,7 +79,6 @@ func (r *replicated) move() {
 	r.t.Over("the replica is the primary")
 }
 
-// cutAndPromote makes the primary grant the locks while the replica is cut off.
 func (r *replicated) cutAndPromote(ctx context.Context) {
 	r.link.Partition(true)
 	i := r.t.incident(ctx, r.at)

@@ -132,7 +132,6 @@ const (
 	stallsOnly = "one script changes the lock and sets the lease; the others wait until the lease is over"
 )
 
-// hazard calls do for every lock with two clients, in a process each. The first is behind wire.
 func hazard(do func(ctx context.Context, t *Try, s *Subject, first, next *Worker, wire wire)) func(ctx context.Context, t *Try) {
 	return perLock(0, func(ctx context.Context, t *Try, s *Subject, _ []*Host) {
 		first, wire := t.wired(ctx, t.Host(), s)
@@ -142,7 +141,6 @@ func hazard(do func(ctx context.Context, t *Try, s *Subject, first, next *Worker
 	})
 }
 
-// visit acquires the lock, if it gets it soon enough, and releases it.
 func (w *Worker) visit(ctx context.Context, most time.Duration) {
 	if w.Acquire(ctx, most) == nil {
 		w.Release(ctx)

@@ -79,12 +79,10 @@ func contendVia(ctx context.Context, t *Try, via func(s *Subject, i int) harness
 	return hosts
 }
 
-// hold makes a client of each lock hold it, and another wait for it and then loop.
 func hold(ctx context.Context, t *Try, holders, others harness.Endpoint) []*Host {
 	return t.pairs(ctx, func(*Subject) harness.Endpoint { return holders }, func(*Subject) harness.Endpoint { return others })
 }
 
-// served waits, up to most, until each live worker has been granted its lock later than after.
 func (t *Try) served(ctx context.Context, after int64, most time.Duration) {
 	t.Each(func(s *Subject) {
 		poll(ctx, most, func() bool { return s.served(after) })
@@ -135,7 +133,6 @@ const zooLeft = 2 * time.Second
 // ticketName matches the server's number at the end of a name.
 var ticketName = regexp.MustCompile(`-?[0-9]{10,}$`)
 
-// tickets returns the paths of a lock's tickets, in the order of their numbers.
 func (s *Subject) tickets(c *zk.Conn) ([]string, error) {
 	paths, err := below(c, s.path())
 	paths = slices.DeleteFunc(paths, func(path string) bool { return !ticketName.MatchString(path) })
@@ -198,7 +195,6 @@ func (t *Try) link(at harness.Endpoint, n int) func(s *Subject, i int) harness.E
 	}
 }
 
-// forAWhile makes a fault of a client's connections that lasts for d.
 func forAWhile(what string, d time.Duration, fault func(p *faultproxy.Proxy, on bool)) func(context.Context, *Try) {
 	return hurtLinks(1, func(ctx context.Context, s *Subject, ps wire) {
 		s.Fault("%s", what)
@@ -208,7 +204,6 @@ func forAWhile(what string, d time.Duration, fault func(p *faultproxy.Proxy, on 
 	})
 }
 
-// late delays what goes through the proxies by d and up to jitter more, in both directions.
 func (w wire) late(d, jitter time.Duration) {
 	for _, p := range w {
 		for _, way := range []faultproxy.Direction{faultproxy.Request, faultproxy.Reply} {

@@ -280,8 +280,7 @@ func deleteAll(c *zk.Conn, path string) {
 	}
 }
 
-// queueNodes returns the relative paths of the queues of a lock, nil if its path is the
-// only queue.
+// queueNodes returns nil if the lock's path is the only queue.
 func (s *Subject) queueNodes() []string {
 	switch name := s.Variant.Name; {
 	case name == "zk-multi":

@@ -153,7 +153,7 @@ func (t *Try) Through(at harness.Endpoint) (harness.Endpoint, wire) {
 	return at, row.Proxies
 }
 
-// proxy starts a proxy that ends with the try. see, which may be nil, observes messages.
+// proxy accepts a nil see.
 func (t *Try) proxy(to string, framing func() faultproxy.Framing, see func(faultproxy.Sighting)) *faultproxy.Proxy {
 	p := must(faultproxy.New(to, framing, faultproxy.Options{Observe: see}))
 	t.Defer(func() { p.Close() })

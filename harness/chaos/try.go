@@ -70,14 +70,12 @@ func (s *Subject) record(e oracle.Event) {
 	s.history.add(e)
 }
 
-// events returns a copy of the events up to now, by time.
 func (s *Subject) events() oracle.History {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.history.until(math.MaxInt64))
 }
 
-// write makes the guarded resource judge a write, in one critical section for all workers.
 func (s *Subject) write(worker int, token uint64, shared bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -175,14 +173,12 @@ func (t *Try) Each(f func(s *Subject)) {
 	check(errors.Join(errs...))
 }
 
-// around calls f for every lock, like Each, then fault, and then the functions that f returned.
 func (t *Try) around(fault func(), f func(s *Subject) (rest func())) {
 	t.Each(func(s *Subject) { s.rest = f(s) })
 	fault()
 	t.Each(func(s *Subject) { s.rest() })
 }
 
-// perLock calls f for every lock, like Each, with processes that all locks share.
 func perLock(processes int, f func(ctx context.Context, t *Try, s *Subject, hosts []*Host)) func(context.Context, *Try) {
 	return func(ctx context.Context, t *Try) {
 		hosts := t.Hosts(processes)
@@ -224,7 +220,6 @@ func (t *Try) Defer(f func()) {
 // Sleep waits for d, or until ctx ends.
 func (t *Try) Sleep(ctx context.Context, d time.Duration) { sleep(ctx, d) }
 
-// random sleeps for a random time below d.
 func (t *Try) random(ctx context.Context, d time.Duration) {
 	sleep(ctx, time.Duration(t.Rand.Int64N(int64(d))))
 }

@@ -63,7 +63,7 @@ func NewContenders(m *Model, workers []int) (c *Contenders, why string) {
 	}
 	most := c.Points[len(c.Points)-1].Contenders
 	fitted := slices.DeleteFunc(slices.Clone(c.Points), func(p PredictedPoint) bool {
-		return p.Contenders*fitShare > most || m.idle(p.Contenders)
+		return p.Contenders*fitShare > most || m.queueSometimesEmpty(p.Contenders)
 	})
 	if len(fitted) < fewest {
 		return c, fmt.Sprintf("has %d points with a queue up to a tenth of the most contenders (%d); %d are needed", len(fitted), most, fewest)

@@ -151,7 +151,6 @@ func (s Situation) candidates() (out []candidate) {
 	return out
 }
 
-// correct reports whether a lock competes: it shows no bug on purpose, and admits one holder.
 func correct(l result.Lock) bool {
 	return l.Status.Competes() && l.Traits.Permits <= 1
 }
@@ -268,7 +267,6 @@ func (s Situation) order(pool []candidate, base candidate) []candidate {
 	return pool
 }
 
-// reference returns the baseline of the table if pool has it, else the first of pool.
 func (s Situation) reference(pool []candidate) candidate {
 	base := s.group.baseline("", s.Workers)
 	if i := slices.IndexFunc(pool, func(c candidate) bool { return c.Series == base }); i >= 0 {

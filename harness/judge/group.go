@@ -239,7 +239,6 @@ func blockRatio(a, b *result.Result, m *result.Metric, all bool) (ratio float64,
 	return stat.MedianRatio(ratios), len(ratios) > 0
 }
 
-// blocks returns the number of blocks of c, in all rounds.
 func (c *Cell) blocks() (n int) {
 	for _, r := range c.Rounds {
 		if r.Blocks != nil {

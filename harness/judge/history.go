@@ -222,7 +222,7 @@ func (h *History) steps(sites int) {
 	}
 }
 
-// values returns the figures of the points from from up to to; NaN is a missing one.
+// values returns NaN for a missing figure.
 func (s *HistorySeries) values(from, to int) []float64 {
 	return result.Each(s.Points[from:to], func(p HistoryPoint) float64 { return p.value })
 }

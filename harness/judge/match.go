@@ -101,7 +101,7 @@ func (m *matched) violated() (GateVerdict, string) {
 	switch {
 	case len(m.runs[1]) == 0 || inBase == "" && inNew == "":
 		return "", ""
-	case shows(m.lock):
+	case isCounterexample(m.lock):
 		return Expected, cmp.Or(inNew, inBase)
 	case inNew == "":
 		return NoBase, inBase
@@ -111,8 +111,7 @@ func (m *matched) violated() (GateVerdict, string) {
 	return Regressed, inNew
 }
 
-// shows reports whether l is kept to show a broken promise.
-func shows(l result.Lock) bool {
+func isCounterexample(l result.Lock) bool {
 	return l.Status == harness.Broken || l.Status == harness.Historical
 }
 

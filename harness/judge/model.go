@@ -134,7 +134,7 @@ func (m *Model) path(workers int) (p path, why string) {
 		return p, noTrips
 	case len(m.Rounds(workers)) > 0 && math.IsNaN(p.from) || math.IsNaN(p.alone):
 		return p, noTrip
-	case m.idle(workers):
+	case m.queueSometimesEmpty(workers):
 		return p, idle
 	}
 	p.trips, p.each = b.Handover.RoundTrips(), one
@@ -144,8 +144,7 @@ func (m *Model) path(workers int) (p path, why string) {
 	return p, ""
 }
 
-// idle reports whether the queue is sometimes empty.
-func (m *Model) idle(workers int) bool {
+func (m *Model) queueSometimesEmpty(workers int) bool {
 	b := m.Trips.Behind
 	return (workers-1)*b.Handover.Halves < b.Unlock.Halves+b.Queue.Halves
 }

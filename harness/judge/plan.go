@@ -38,7 +38,6 @@ func caseName(lock string, w harness.Workload) string { return "lock=" + lock + 
 
 func (p *plan) ended() bool { return !p.run.Manifest.Interrupted && !p.run.Manifest.Finished.IsZero() }
 
-// unreadable describes the damaged lines of the run, or returns "".
 func (p *plan) unreadable() string {
 	if len(p.run.Damage) == 0 {
 		return ""

@@ -77,7 +77,7 @@ func (s Situation) weaknesses(l candidate) (out []Price) {
 	return out
 }
 
-// burden counts prices. A trait counts twice: it holds on every machine, a figure may vary.
+// burden counts a trait twice: it holds on every machine, a figure may vary.
 func burden(ps []Price) (n int) {
 	for _, p := range ps {
 		if n++; p.Own == nil {

@@ -37,7 +37,7 @@ func seriesOf(site, at int, runs []*result.Run, o HistoryOptions) (out []History
 			if slices.ContainsFunc(s.Points, func(p HistoryPoint) bool { return p.N > 0 || p.Broke }) {
 				if s.Points[len(runs)-1].Broke {
 					s.Verdict = Regressed
-					if shows(s.Lock) {
+					if isCounterexample(s.Lock) {
 						s.Verdict = Expected
 					}
 				}

@@ -184,7 +184,6 @@ func newFlag(f flagFaults) func(*quitter, int) harness.Local {
 	return shareLock(func(q *quitter) sync.Locker { return &flagLock{flagFaults: f, brokenTAS: brokenTAS{q: q}} })
 }
 
-// isNth counts, and reports whether it is the turn of a fault that comes once in every calls.
 func isNth(n *atomic.Uint32, every uint32) bool { return every > 0 && n.Add(1)%every == 0 }
 
 func (l *flagLock) Lock() {

@@ -47,7 +47,6 @@ var brokenQueues = []breakage{
 	{name: "starves-the-40th", rule: "fifo", traits: harness.Traits{FIFO: true}, local: newQueue(queueFaults{starves: 40})},
 }
 
-// newCountsOut makes a lock that excludes nobody for some numbers of workers.
 func newCountsOut(fails func(workers int) bool) func(*quitter, int) harness.Local {
 	return func(q *quitter, n int) harness.Local {
 		if fails(n) {

@@ -55,7 +55,6 @@ func (sh shape) gather(ctx context.Context, s Subject, rounds int) *gathering {
 	return &gathering{hs: hs, rounds: rounds, reads: sharesReads(s, hs), inside: new(inside)}
 }
 
-// sharesReads reports whether the handles of a lock that claims readers have RLock.
 func sharesReads(s Subject, hs []sync.Locker) bool {
 	_, rw := hs[0].(harness.RWLocker)
 	return rw && s.Variant.Traits.ReadWrite
@@ -168,7 +167,6 @@ func wakeUpRemote(ctx context.Context, s Subject) {
 	}
 }
 
-// gather makes all workers wait for one that holds the lock.
 func (r *fixture) gather() {
 	g := &gathering{hs: r.handles(), rounds: 1, inside: new(inside)}
 	g.hold = func(int) { time.Sleep(soon / 8) }

@@ -63,14 +63,12 @@ type stopped struct{ err error }
 // errOver ends all workers of [drive] without a failure.
 var errOver = errors.New("the check is over")
 
-// must ends the check if err is not nil.
 func must(err error) {
 	if err != nil {
 		panic(stopped{err})
 	}
 }
 
-// fail ends the check with a fault of the lock.
 func fail(format string, args ...any) { must(fmt.Errorf(format, args...)) }
 
 // recovered runs f and returns the error of the step that failed, or a panic of f as an
@@ -89,7 +87,6 @@ func recovered(f func()) (err error) {
 	return nil
 }
 
-// within runs f. An error of a step in f begins with what.
 func within(what any, f func()) {
 	if err := recovered(f); err != nil {
 		fail("%v: %w", what, err)
@@ -265,8 +262,7 @@ func reuse(ctx context.Context, s Subject) {
 	})
 }
 
-// nestTwoLocks nests two locks, released in the order of acquisition, and releases a lock
-// in another goroutine: a handle belongs to none.
+// nestTwoLocks also releases a lock in another goroutine: a handle belongs to none.
 func nestTwoLocks(ctx context.Context, s Subject) {
 	sh := shape{workers: atMost(s.Variant, 2)}
 	a, b := sh.handles(ctx, s), sh.handles(ctx, s)

@@ -42,7 +42,7 @@ func encounters(hs []sync.Locker, readers bool) (es []encounter) {
 	return es
 }
 
-// newRound makes a gathering of one round. The waiters are in line before the holder leaves.
+// newRound makes the holder stay until the waiters are in line.
 func newRound(hs []sync.Locker, kind int) *gathering {
 	g := &gathering{hs: hs, rounds: kind + 1, reads: kind != writersOnly, inside: new(inside)}
 	g.round, g.hold = kind, func(int) { time.Sleep(100 * time.Microsecond) }

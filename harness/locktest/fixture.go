@@ -175,7 +175,6 @@ func (r *fixture) keptOut(i int, m mode) {
 	}
 }
 
-// free takes a free lock as every worker in every mode.
 func (r *fixture) free() {
 	for i := range r.sessions {
 		for _, m := range []mode{reading, writing, reading} {
@@ -189,7 +188,7 @@ type grant struct {
 	err   error
 }
 
-// ask starts Lock or RLock as worker i; the caller must end ctx or release the lock.
+// ask starts Lock or RLock; the caller must end ctx or release the lock.
 func (r *fixture) ask(ctx context.Context, i int, m mode) <-chan grant {
 	got := make(chan grant, 1)
 	go func() {
@@ -199,7 +198,6 @@ func (r *fixture) ask(ctx context.Context, i int, m mode) <-chan grant {
 	return got
 }
 
-// atOnce runs check for each worker at the same time, and fails with the first error in order.
 func atOnce(workers []int, check func(worker int)) {
 	var all errgroup.Group
 	for _, i := range workers {

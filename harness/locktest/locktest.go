@@ -80,7 +80,7 @@ const StressEnv = "LOCKLAB_STRESS"
 
 func (s Subject) patience() time.Duration { return cmp.Or(s.Patience, DefaultPatience) }
 
-// limits returns the limits of workers that acquire the lock that many times; 0 is no limit.
+// limits has no limit if uses is 0.
 func (s Subject) limits(uses uint64) limits {
 	return limits{uses: uses, patience: s.patience(), interrupt: s.check.interrupt}
 }

@@ -13,14 +13,12 @@ import (
 
 func isReadWrite(v *harness.Variant) bool { return v.Traits.ReadWrite }
 
-// mustExcludeWriters ends a check of readers if h has none that keep writers out.
 func mustExcludeWriters(h sync.Locker) {
 	if _, ok := h.(harness.RWLocker); !ok {
 		must(NotApplicable("the lock has no readers that keep writers out"))
 	}
 }
 
-// mustRead ends a check of readers if h has none.
 func mustRead(h sync.Locker) {
 	switch h.(type) {
 	case harness.RWLocker, harness.OptimisticReader:
@@ -64,8 +62,6 @@ func visit(h sync.Locker, in occupancy, i int, reads bool, stay func()) {
 	must(err)
 }
 
-// contend makes all workers take the lock again and again. With readers they write every
-// fourth time.
 func contend(ctx context.Context, r *rig, in occupancy, readers bool) {
 	r.drive(ctx, func(_ context.Context, i int) {
 		visit(r.hs[i], in, i, readers && r.p.reads(i), func() { r.hold(i) })

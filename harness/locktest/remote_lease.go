@@ -70,7 +70,6 @@ func checkLease(ctx context.Context, s Subject) {
 	})
 }
 
-// leave releases a lease, which must hold the lock until then.
 func (r *fixture) leave(l harness.Lease) {
 	alive(l)
 	r.unlock(l)
@@ -136,7 +135,7 @@ func closes(ctx context.Context, s Subject) {
 	leaked(key, before, s.patience())
 }
 
-// labelled runs f in a new goroutine with a label, which goroutines inherit, to identify them.
+// labelled identifies goroutines: they inherit the label.
 func labelled(ctx context.Context, key string, f func()) error {
 	done := make(chan error, 1)
 	go func() {

@@ -96,7 +96,6 @@ func either(local, remote func(context.Context, Subject)) func(context.Context, 
 	}
 }
 
-// excuse splits err into a fault that v.MayStick declares, in words, and the rest.
 func (r Rule) excuse(v *harness.Variant, err error) (known string, rest error) {
 	why := v.MayStick[r.Name]
 	if why == "" || !onlyStuck(err) {

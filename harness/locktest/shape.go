@@ -119,7 +119,6 @@ func (r *rig) drive(ctx context.Context, use func(ctx context.Context, i int)) [
 	return drive(ctx, len(r.hs), r.lim, use)
 }
 
-// visit takes the lock as worker i, calls stay, and releases the lock.
 func (r *rig) visit(i int, stay func()) {
 	r.hs[i].Lock()
 	stay()
@@ -140,7 +139,7 @@ func (r *rig) hold(i int) {
 	}
 }
 
-// eachShape runs check, which sets the limits' end, on a new lock of every shape.
+// eachShape leaves the limits' end to check.
 func eachShape(ctx context.Context, s Subject, check func(r *rig)) {
 	for _, sh := range shapes(s.Variant) {
 		sh.once(ctx, s, limits{}, false, check)
@@ -180,7 +179,6 @@ func roundsOf(ctx context.Context, s Subject, all []shape, check func(r *rig)) {
 	}
 }
 
-// alone runs steps in a goroutine. Without contention, a waiting step fails as stuck explains.
 func alone(ctx context.Context, s Subject, stuck string, steps func()) {
 	notStuck(stuck, func() {
 		drive(ctx, 1, s.limits(1), func(context.Context, int) { steps() })

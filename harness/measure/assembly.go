@@ -50,7 +50,6 @@ const (
 
 func longer(pause time.Duration) time.Duration { return min(pause*3/2, lastPause) }
 
-// sleep reports whether d passed before the end of ctx.
 func sleep(ctx context.Context, d time.Duration) bool {
 	over, cancel := context.WithTimeout(ctx, d)
 	defer cancel()

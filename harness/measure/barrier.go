@@ -90,7 +90,6 @@ func (g *Ranks) insist(ctx context.Context, f func(context.Context) (done bool, 
 	}
 }
 
-// within returns ctx, which also ends with Context.
 func (g *Ranks) within(ctx context.Context) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	stop := context.AfterFunc(g.context, func() { cancel(context.Cause(g.context)) })
@@ -120,7 +119,6 @@ func (g *Ranks) values(name string, posts [][]byte, left map[int]bool) ([][]byte
 	return all, nil
 }
 
-// decode returns the JSON values of all ranks.
 func decode[T any](g *Ranks, values [][]byte) ([]T, error) {
 	all := make([]T, len(values))
 	for r, v := range values {

@@ -78,7 +78,6 @@ func (r *Rig) DriveProbed(ctx context.Context, limit Limit, start, stop func()) 
 	})
 }
 
-// probed calls drive between two probes. The second is left out if the first has no result.
 func (r *Rig) probed(ctx context.Context, drive func() (*result.Result, error)) (*result.Result, error) {
 	before := r.probe(ctx)
 	res, err := drive()

@@ -31,7 +31,6 @@ const (
 // because blocks are short, and a host may slow a processor for milliseconds.
 const fewestBlocks = 2
 
-// windows reports whether the processes of round measure windows.
 func (p *Plan) windows(round int) bool { return p.Every.Window < 2 || round%p.Every.Window == 0 }
 
 // blocks returns the number of blocks of each lock in a process of round, and their length. They
@@ -244,7 +243,7 @@ func (x *sharer) block(ctx context.Context, pass int, length time.Duration) erro
 	return err
 }
 
-// end writes the result of a process without windows to out. seen has the disturbances of the machine.
+// end writes the result of a process without windows.
 func (x *sharer) end(seen machine.Noise, round int, out io.Writer) error {
 	x.sum.Blocks = &x.blocks
 	x.rig.disturb(&x.sum, seen)

@@ -196,7 +196,7 @@ func results(text []byte) (out []*result.Result, bad error) {
 	return out, bad
 }
 
-// answered returns an error if r has another workload: an older build ignores an unknown axis.
+// answered finds an older build, which ignores an unknown axis.
 func (s *spec) answered(r *result.Result) error {
 	if r.Workload == s.Workload {
 		return nil

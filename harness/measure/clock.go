@@ -71,7 +71,7 @@ func (s sample) bounds(at int64) (low, high int64) {
 
 const (
 	samples    = 40 // per measurement
-	minSamples = 8  // required
+	minSamples = 8
 )
 
 func intersect(all []sample) RankClock {

@@ -116,7 +116,7 @@ type published struct {
 	records [2]struct{ ops, handovers atomics.Uint64 }
 }
 
-// set publishes c. Only one goroutine may call it.
+// set may be called by one goroutine only.
 func (p *published) set(c counts) {
 	next := p.version.Load() + 1
 	r := &p.records[next&1]
@@ -144,7 +144,7 @@ type snapshot struct {
 
 func newSnapshot(n int) snapshot { return snapshot{workers: make([]counts, n)} }
 
-// take reads the tallies. It allocates nothing: it is part of the window.
+// take allocates nothing: it is part of the window.
 func (s *snapshot) take(c *control, ts []*tally) {
 	s.at = c.now()
 	for i, t := range ts {

@@ -35,7 +35,7 @@ const (
 	atWork        = "work"        // next a local lock is made; the clients of a distributed one are connected
 )
 
-// tell writes t. It ignores a failure, which means that the parent is gone.
+// tell ignores a failure: then the parent is gone.
 func tell(out io.Writer, t told) { _ = json.NewEncoder(out).Encode(t) }
 
 // heard is the output of a measuring process.
@@ -105,7 +105,7 @@ func (l *listener) hear(line []byte) {
 	}
 }
 
-// end returns all of the output. It waits until the last line has been handled.
+// end waits until the last line has been handled.
 func (l *listener) end() heard {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -183,7 +183,6 @@ var osFailures = []string{
 	"fatal error: out of memory", "runtime: out of memory", "runtime: failed to create new OS thread", "runtime: may need to increase max user processes",
 }
 
-// traced reports whether lines are of a panic or a fatal error of the Go runtime.
 func traced(lines []string) bool {
 	return slices.ContainsFunc(lines, func(l string) bool {
 		return strings.HasPrefix(l, "panic: ") || strings.HasPrefix(l, "fatal error: ") || strings.HasPrefix(l, "SIG")
@@ -196,7 +195,6 @@ const (
 	traceColumns = 200
 )
 
-// trace returns a crash message from the line with the reason, without control characters.
 func trace(lines []string) []string {
 	if i := slices.IndexFunc(lines, func(l string) bool { return traced([]string{l}) }); i > 0 {
 		lines = lines[i:]
@@ -230,15 +228,13 @@ type lockError struct {
 
 func (e *lockError) Error() string { return e.text }
 
-// crashed returns the error for a measuring process that ended on its own while its lock ran.
 func crashed(err error, trace []string) error {
 	text := fmt.Sprintf("%v: %s", err, append(trace, "it printed nothing")[0])
 	return &lockError{text, oracle.Violation{Rule: oracle.Crash, Count: 1, Trace: trace,
 		Detail: "the lock ended the process that measured it: " + text}}
 }
 
-// overdue returns the error for a process with the stages h that was killed after limit. If
-// its clients had not connected by then, it never requested the lock.
+// overdue: a process whose clients had not connected never requested the lock.
 func overdue(h heard, limit time.Duration) error {
 	if h.At == atCalibration || h.At == atLock {
 		return &lostError{err: fmt.Errorf("measure: the measuring process was not ready to take the lock within %v: the machine, or a server, is too busy, or its limit of open files (ulimit -n) is too low", limit)}

@@ -66,7 +66,6 @@ func (j *tripJournal) see(client, server int, s faultproxy.Sighting) {
 	j.events = append(j.events, e)
 }
 
-// now returns the number of events.
 func (j *tripJournal) now() int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -118,7 +117,6 @@ type stamp struct {
 
 func (s stamp) after() stamp { return stamp{s.halves + 1, s.caused} }
 
-// later returns the stamp caused by the step, and then the one with more trips.
 func (s stamp) later(t stamp) stamp {
 	if s.caused != t.caused {
 		if t.caused {

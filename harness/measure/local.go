@@ -16,7 +16,6 @@ type localLoop struct {
 	handles []sync.Locker
 }
 
-// newHandles returns the workers' handles of a new lock.
 func (r *Rig) newHandles() (handles []sync.Locker) {
 	lock := r.job.Lock.Local(r.setup())
 	for i := range r.job.Workload.Workers {

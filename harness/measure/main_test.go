@@ -36,7 +36,6 @@ var common struct {
 	server *backend.Server
 }
 
-// parallelSync makes t parallel, and returns Sync of the common server.
 func parallelSync(t *testing.T) (sync string) {
 	t.Helper()
 	t.Parallel()
@@ -53,7 +52,7 @@ func commonServer(t *testing.T) *backend.Server {
 	return common.server
 }
 
-// startBackend starts a new server, which the caller stops.
+// startBackend starts a server that the caller stops.
 func startBackend(t *testing.T, kind string, setup backend.Setup) *backend.Server {
 	t.Helper()
 	setup.Own = true
@@ -62,7 +61,6 @@ func startBackend(t *testing.T, kind string, setup backend.Setup) *backend.Serve
 	return server
 }
 
-// startServer starts a new server, which ends with the test.
 func startServer(t *testing.T, kind string, setup backend.Setup) *backend.Server {
 	t.Helper()
 	server := startBackend(t, kind, setup)

@@ -167,7 +167,6 @@ func (b *meeting) now(ctx context.Context) (int64, error) {
 
 var releaseClaim = redis.NewScript(`if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) end return 0`)
 
-// leave gives up the claim and disconnects, even if it fails.
 func (b *meeting) leave(ctx context.Context) error {
 	defer b.client.Close()
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), answerTime)

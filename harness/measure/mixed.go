@@ -47,7 +47,6 @@ func (s *sharedData) begin(worker int) (n uint64, passed, whole bool) {
 	return n, passed, whole
 }
 
-// end ends the write that began after n others.
 func (s *sharedData) end(n uint64) { s.right.StoreRelease(n + 1) }
 
 func newMixedLoop(r *Rig) *mixedLoop {
@@ -175,8 +174,7 @@ func (w *mixedWorker) now(timed bool) uint64 {
 	return w.clock.Now()
 }
 
-// record records the wait and the hold of a timed acquisition. It must be called after the
-// release, so that it does not lengthen the hold.
+// record must be called after the release, so that it does not lengthen the hold.
 func (w *mixedWorker) record(asked, got, left uint64, timed bool) {
 	if timed {
 		w.t.wait.Record(w.clock.Nanoseconds(got - asked))
@@ -201,7 +199,6 @@ func (w *mixedWorker) write(t *lockAccess, asked uint64, timed bool) (passed boo
 	return passed
 }
 
-// load reads t's data for the hold time, and reports whether it was consistent.
 func (w *mixedWorker) load(t *lockAccess) bool {
 	n := t.data.left.Load()
 	w.hold.spend()

@@ -34,7 +34,7 @@ func (in *Instruments) Overhead() result.Overhead {
 	return result.Overhead{Loop: median(0), Log: median(1), Timing: median(2)}
 }
 
-// perAcquisition returns the time of each acquisition of burst, in ns.
+// perAcquisition returns a time in ns.
 func (in *Instruments) perAcquisition(burst func()) float64 {
 	start := in.Clock.Now()
 	burst()

@@ -266,7 +266,6 @@ func (p *Plan) Locks() []*harness.Variant {
 	return eachOnce(p, func(c Case) *harness.Variant { return c.Lock })
 }
 
-// eachOnce returns the values of the cases, each once, without zero values.
 func eachOnce[T comparable](p *Plan, value func(Case) T) (out []T) {
 	var none T
 	for _, c := range p.Cases {

@@ -120,7 +120,6 @@ func ratesTo(x, y *result.Result) []float64 {
 	return x.Blocks.Ratios(y.Blocks, func(b *result.Blocks) []uint64 { return b.Ops })
 }
 
-// farSlowerThan reports whether x was far slower than y in each of their passes.
 func farSlowerThan(x, y *result.Result) bool {
 	ratios := ratesTo(x, y)
 	return len(ratios) > 0 && slices.Max(ratios) < farSlower

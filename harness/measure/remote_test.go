@@ -308,7 +308,6 @@ func TestRelease(t *testing.T) {
 
 var errEndless = errors.New("no answer ever")
 
-// newFailing returns a session whose locks cannot be released.
 func newFailing() harness.Session { return failing{new(shelf)} }
 
 type failing struct{ *shelf }

@@ -19,7 +19,6 @@ type remoteCriticalSection struct {
 	alone bool // writers are exclusive
 }
 
-// write changes s during stay, and reports whether another wrote before and s was consistent.
 func (s *remoteCriticalSection) write(worker int, stay func()) (passed, whole bool) {
 	n, passed, whole := s.begin(worker)
 	stay()

@@ -132,7 +132,6 @@ func (r *Rig) newLoop(ctx context.Context) (loop, error) {
 	return &localLoop{r.newHandles()}, nil
 }
 
-// refuse returns an error that wraps harness.ErrUsage.
 func refuse(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", harness.ErrUsage, fmt.Errorf(format, args...))
 }

@@ -113,7 +113,6 @@ type bucketCounter struct {
 	_       atomics.CacheLinePad
 }
 
-// start prepares s for d's window. It counts nothing for one worker, or without a whole bucket.
 func (s *bucketCounter) start(d *drive) {
 	window := d.limit.Window
 	if len(d.tallies) < 2 || d.limit.Ops > 0 || window < harness.BucketLength {
@@ -131,8 +130,7 @@ func (s *bucketCounter) add(ops uint64, recorded bool) {
 	s.check()
 }
 
-// check counts the acquisitions since the previous check in the current bucket. The batch in
-// progress at the window's start counts.
+// check counts the batch in progress at the window's start.
 func (s *bucketCounter) check() {
 	n := s.pending
 	s.pending, s.left = 0, s.every

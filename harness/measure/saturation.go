@@ -159,7 +159,6 @@ func (s *search) unbounded(ctx context.Context) error {
 
 const brokenRate harness.Rate = 1000
 
-// missing records the reason if err only means a probe without a result, else returns err.
 func (s *search) missing(ctx context.Context, err error) error {
 	if why := lostBy(err); why != nil && ctx.Err() == nil {
 		s.Missing, s.Rates = "gave no result in a probe: "+result.OneLine(why.Error()), nil
@@ -189,7 +188,6 @@ func (s *search) measureAt(ctx context.Context, rate harness.Rate) (t result.Tri
 	return t, nil
 }
 
-// probeWindowOf returns the time of a thousand arrivals, limited to a range.
 func probeWindowOf(w harness.Workload) time.Duration {
 	const shortest, longest = 4, 3 // a quarter, and three times, of the case's
 	d := time.Duration(probeArrivals / float64(w.Rate) * float64(time.Second))

@@ -15,7 +15,6 @@ import (
 	"locklab/internal/machine"
 )
 
-// everySection has data.
 var everySection = []harness.Section{"lines:1", "lines:16", harness.SectionMap, harness.SectionLRU, harness.SectionLog}
 
 func TestStructures(t *testing.T) {
@@ -254,6 +253,5 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// elsewhere is a distributed lock.
 var elsewhere = &harness.Variant{Name: "far", Doc: "a lock elsewhere", Paper: "none", Family: harness.Redis,
 	Traits: harness.Traits{Needs: harness.KindRedis}}

@@ -191,7 +191,6 @@ func TestSeekShort(t *testing.T) {
 	}
 }
 
-// remoteWindow is the window of a case of a distributed lock.
 const remoteWindow = 750 * time.Millisecond
 
 func TestSeekEnds(t *testing.T) {
@@ -320,7 +319,6 @@ func TestSeekPlan(t *testing.T) {
 	}
 }
 
-// ignoreProgress ignores the progress of a search.
 func ignoreProgress(Seeking) {}
 
 // TestSeekNothing: locks that fail or are lost end their search, with the reason.

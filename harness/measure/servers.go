@@ -118,7 +118,6 @@ func (m *serverMeter) enter(ctx context.Context) {
 	m.before.Connections = shifted(m.before.Connections, m.left.Connections, now.Connections)
 }
 
-// shifted returns before + now - left, or -1 if one of them is not available.
 func shifted(before, left, now int64) int64 {
 	if min(before, left, now) < 0 {
 		return -1
@@ -157,7 +156,6 @@ func (m *serverMeter) cost() *result.ServerCost {
 	return c
 }
 
-// grown returns the growth of a figure, nil if unknown or negative.
 func grown(before, after int64) *int64 {
 	if before < 0 || after < before {
 		return nil

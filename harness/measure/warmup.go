@@ -72,7 +72,7 @@ func spread(all []Case, n int) []Case {
 // A warming is the state of a warm-up.
 type warming struct {
 	cases []Case
-	drive func(Case) (*result.Result, error) // measures a case
+	drive func(Case) (*result.Result, error)
 	begin time.Time
 	most  time.Duration
 	said  result.WarmUp

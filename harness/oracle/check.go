@@ -156,7 +156,6 @@ func (s *state) hold(in input) {
 	s.written = max(s.written, in.token)
 }
 
-// model returns the lock with rules r that begins in s.
 func model(s state, r Rules) porcupine.Model {
 	return porcupine.Model{
 		Init: func() any { return s },

@@ -148,7 +148,6 @@ func (j *Judgement) Anomalies() []Anomaly {
 	})
 }
 
-// find counts an anomaly, and records the first of its kind.
 func (j *Judgement) find(anomaly Anomaly, from, to int64, format string, args ...any) {
 	if j.Found[anomaly]++; j.Found[anomaly] == 1 {
 		j.record(anomaly, from, to, format, args...)
@@ -191,7 +190,6 @@ func (j *Judgement) resource(r Rules, c *collector) {
 	}
 }
 
-// takes reports whether the resource, which refuses lesser tokens, accepts a write.
 func (j *Judgement) takes(e *written, guarded *Resource) bool {
 	hold, seen := &j.Holds[e.hold], *guarded
 	takes := guarded.Take(e.token, hold.Shared)
@@ -329,7 +327,6 @@ func (j *Judgement) neighbours() (ended []int64, next []int) {
 	return ended, next
 }
 
-// grantOf returns the time of the grant of hold i, or never if i is len(j.Holds).
 func (j *Judgement) grantOf(i int) int64 {
 	if i == len(j.Holds) {
 		return never

@@ -147,7 +147,6 @@ func cellText(v any) string {
 	return fmt.Sprint(v)
 }
 
-// figure returns v, or an empty cell.
 func figure(v any, known bool) any {
 	if !known {
 		return ""

@@ -51,7 +51,6 @@ func TestLogs(t *testing.T) {
 	}
 }
 
-// bucketsOf returns the buckets of a histogram of the library.
 func bucketsOf(in *hdrhistogram.Histogram) (h Histogram) {
 	for _, b := range in.Distribution() {
 		if b.Count != 0 {

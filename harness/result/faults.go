@@ -25,7 +25,6 @@ func AddFault(to []*FaultResult, f *FaultResult) []*FaultResult {
 	return addTo(to, f, f.Same, func(old **FaultResult) { (*old).Add(f) })
 }
 
-// addTo appends v to list, or calls add with the member that is the same.
 func addTo[T any](list []T, v T, same func(T) bool, add func(old *T)) []T {
 	if i := slices.IndexFunc(list, same); i >= 0 {
 		add(&list[i])
@@ -70,8 +69,6 @@ func publishedCells(f *FaultResult) []cell {
 	return append(cells, Each(oracle.Anomalies, func(h oracle.Anomaly) cell { return cell{string(h), f.Seen[h]} })...)
 }
 
-// writePublished writes the campaign of run: a comment with its origin, then a row for each
-// tried scenario and lock.
 func writePublished(out io.Writer, run *Run) error {
 	m := run.Manifest
 	fmt.Fprintf(out, "# commit %s, %s, %s, Redis %s, ZooKeeper %s, go-redis %s, go-zookeeper %s\n", m.Commit, m.Started.UTC().Format("2006-01-02"), m.Machine.CPU,

@@ -76,7 +76,6 @@ type seat struct {
 	offset, error int64 // as reported
 }
 
-// seatAt returns a seat with this clock, an offset wrong by miss and the reported error.
 func seatAt(host string, ahead, miss, error int64) seat {
 	return seat{host, host + "/boot", ahead, -ahead + miss, error}
 }
@@ -175,7 +174,6 @@ func mergeRuns(t testing.TB, parts []*Run) *Run {
 	return run
 }
 
-// mergeOne returns the merged result of parts, which have one case, described by name.
 func mergeOne(t testing.TB, name string, parts []*Run) *Result {
 	t.Helper()
 	run := mergeRuns(t, parts)

@@ -176,7 +176,6 @@ func (s *GuaranteeStatus) count(rs []*FaultResult, g Guarantee) {
 	}
 }
 
-// claims reports whether a lock with traits t can have g: fencing needs tokens, order a claim.
 func claims(t harness.Traits, g Guarantee) bool {
 	return (g != Fencing || t.Fenced) && (g != Ordered || t.FIFO)
 }

@@ -157,8 +157,7 @@ func validate(v any) error {
 	return nil
 }
 
-// check returns an error if no run can have measured r. Words of another version, such as a
-// wait policy, are no reason.
+// check accepts words of another version, such as a wait policy.
 func (r *Result) check() error {
 	w := r.Workload
 	if w.Workers < 1 || r.Round < 0 || min(w.Hold.Mean, w.Think.Mean) < 0 {

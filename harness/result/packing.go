@@ -30,7 +30,6 @@ func (u *unpacker) base64(text string) (err error) {
 	return err
 }
 
-// inflate reads in to its end into u.raw, at most `most` bytes.
 func (u *unpacker) inflate(in io.Reader, most int64) error {
 	u.raw.Reset()
 	n, err := u.raw.ReadFrom(io.LimitReader(in, most+1))

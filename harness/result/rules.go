@@ -65,7 +65,6 @@ var MergeRules = []*MergeRule{
 	{"Warnings", "one of each kind and host, and the limits of the clocks", func(out *Result, g *group) { out.Warnings = pool(g.warnings) }},
 }
 
-// fold returns a rule that adds the field up over the parts, from the first.
 func fold[T any](field func(r *Result) *T, add func(a, b T) T) func(*Result, *group) {
 	return func(out *Result, g *group) {
 		*field(out) = *field(g.parts[0])

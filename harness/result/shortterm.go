@@ -213,8 +213,7 @@ func bypass(log owners, q float64) float64 {
 	return math.NaN()
 }
 
-// mostFrequent returns how often the most frequent worker occurs in ids. It uses times, which
-// has an element for each worker.
+// mostFrequent overwrites times, which has an element for each worker.
 func mostFrequent(times []int, ids []uint16) (most int) {
 	clear(times)
 	for _, id := range ids {

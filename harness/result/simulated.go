@@ -58,7 +58,6 @@ type Expected struct {
 	Hi     float64 `json:"hi"`
 }
 
-// maxModelThreads limits the hardware threads of a [Simulation].
 const maxModelThreads = 1 << 16
 
 // Threads returns how many hardware threads the machine has.

@@ -7,8 +7,7 @@ import (
 	"syscall"
 )
 
-// syncFile waits until data written to f are on disk. It ignores files without a disk,
-// such as pipes.
+// syncFile ignores files without a disk, such as pipes.
 func syncFile(f *os.File) error {
 	err := f.Sync()
 	if err == nil || errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
@@ -17,7 +16,6 @@ func syncFile(f *os.File) error {
 	return fmt.Errorf("result: %w", err)
 }
 
-// syncDir waits until the names in dir are on disk, if the system can.
 func syncDir(dir string) {
 	if d, err := os.Open(dir); err == nil { // it may be writable but not readable
 		d.Sync() // not every system has it for directories

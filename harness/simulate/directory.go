@@ -146,7 +146,6 @@ func (s *sim) leave(l *line) {
 	s.at(s.now+l.took, evFree, l.id)
 }
 
-// invalidate removes the line from all caches but c, which may already have a copy.
 func (s *sim) invalidate(l *line, c int) {
 	s.wakeAll(l) // dozing waiters load it once more
 	others, had := l.copies, l.copies.has(c)

@@ -69,7 +69,7 @@ func (c *core) arm() {
 	c.s.at(c.due, evTimer, c.id)
 }
 
-// rings handles the timer of c. It rearms the timer if c started a new doze since.
+// rings rearms the timer if c has started a new doze.
 func (c *core) rings() {
 	c.timer = none
 	switch {

@@ -26,7 +26,6 @@ type outcome struct {
 	model   float64 // likewise, the median of the seeds
 }
 
-// ratio returns the model's figure over the measured one.
 func (o outcome) ratio() float64 { return o.model / o.ns }
 
 // A series is published data of one host, and the corresponding modelled machine.
@@ -168,7 +167,6 @@ var fits = []struct {
 	}), []string{"milan-2x48", "milanx-64"}},
 }
 
-// isFitted reports whether the numbers are fitted to o.
 func isFitted(o outcome) bool {
 	return o.section == "0/0" && (o.workers == 8 || o.workers == 16) && !twins[o.lock].loose
 }

@@ -9,7 +9,6 @@ import (
 	"locklab/atomics"
 )
 
-// plainMachine has round numbers without jitter: two sockets of two clusters of two cores.
 func plainMachine() *Machine {
 	return &Machine{
 		Name: "plain", Sockets: 2, Clusters: 2, Cores: 2, SMT: 1,

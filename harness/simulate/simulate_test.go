@@ -22,7 +22,7 @@ func section(workers int) simulate.Workload {
 	return simulate.Workload{Workers: workers, Lines: 1, Hold: 10, Think: 10, Wait: harness.WaitPause, Acquisitions: 400, Warm: 50, Seed: 1}
 }
 
-// machine has two threads per core and two clusters per socket, for every rule of the model.
+// machine has a number for every rule of the model.
 func machine(t testing.TB) *simulate.Machine {
 	return &simulate.Machine{
 		Name: "test", Sockets: 2, Clusters: 2, Cores: 4, SMT: 2,

@@ -11,7 +11,6 @@ import (
 	"locklab/harness"
 )
 
-// unlockWait bounds Unlock.
 const unlockWait = 2 * time.Second
 
 // A Lease is one acquisition of a lock whose library has no leases. It has no fencing token.

@@ -18,7 +18,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// requireNoError ends the test if err is not nil.
 var requireNoError = require.NoError
 
 // needServers skips or fails the test unless servers of the kind can be started.
@@ -63,7 +62,6 @@ func mustStart(tb testing.TB, sys system, kind string) *Server {
 	return stopAtEnd(tb, s, err)
 }
 
-// stopAtEnd returns s, which it stops at the end of the test, or fails the test with err.
 func stopAtEnd(tb testing.TB, s *Server, err error) *Server {
 	tb.Helper()
 	requireNoError(tb, err)

@@ -57,8 +57,6 @@ func buildClockShim(ctx context.Context, dir string) error {
 	return nil
 }
 
-// clockEnviron creates the file that sets the clock of m, and returns the environment variable that
-// points the shim to it.
 func clockEnviron(m member) (string, error) {
 	path := filepath.Join(m.dir, clockName)
 	return clockEnv + "=" + path, os.WriteFile(path, make([]byte, clockSize), 0o600)

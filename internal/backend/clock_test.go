@@ -12,7 +12,6 @@ import (
 	"locklab/harness"
 )
 
-// startClocked starts servers whose clocks can be set.
 func startClocked(t *testing.T, sys system, o RedisOptions) *Server {
 	t.Helper()
 	needServers(t, harness.KindRedis)
@@ -22,7 +21,6 @@ func startClocked(t *testing.T, sys system, o RedisOptions) *Server {
 	return stopAtEnd(t, s, nil)
 }
 
-// needClock skips t if clocks cannot be set; it fails t on Linux if servers are required.
 func needClock(t *testing.T, err error) {
 	t.Helper()
 	if errors.Is(err, harness.ErrUnavailable) && !(runtime.GOOS == "linux" && Required(harness.KindRedis)) {

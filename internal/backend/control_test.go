@@ -18,7 +18,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// mustStartRedisOf starts Redis servers that end with the test.
 func mustStartRedisOf(t *testing.T, sys system, o RedisOptions) *Server {
 	t.Helper()
 	needServers(t, harness.KindRedis)

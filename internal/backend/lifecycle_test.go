@@ -188,7 +188,7 @@ func processGone(pid int) bool {
 	return true
 }
 
-// processAlive reports whether the process exists and is no zombie.
+// processAlive returns false for a zombie.
 func processAlive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err == nil {

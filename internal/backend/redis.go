@@ -135,7 +135,7 @@ func probeRedis(ctx context.Context, at harness.Endpoint, addr string) (answer, 
 	return redisAnswer(info), nil
 }
 
-// redisAnswer parses INFO. Valkey reports redis_version 7.2.4 and its own version separately.
+// redisAnswer: Valkey reports redis_version 7.2.4 and its own version separately.
 func redisAnswer(info string) answer {
 	fields := fieldsOf(info, ":")
 	valkey := fields["valkey_version"]
@@ -145,7 +145,7 @@ func redisAnswer(info string) answer {
 	return answer{version: cmp.Or(valkey, fields["redis_version"], "unknown"), identity: fields["process_id"]}
 }
 
-// openRedis returns a client with one connection, which it opens on first use.
+// openRedis returns a client that connects on first use.
 func openRedis(at harness.Endpoint, addr string) (*goredis.Client, error) {
 	at.Kind, at.Cluster, at.Addrs = harness.KindRedis, false, [][]string{{addr}}
 	client, _, err := wireredis.Connect(at, func(o *goredis.Options) { o.PoolSize = 1 })

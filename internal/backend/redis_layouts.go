@@ -41,7 +41,6 @@ var Cluster = &Layout{
 	kind:    layoutKind(clusterCommand, settleCluster),
 }
 
-// layoutKind is Redis servers that are started and brought together in another way.
 func layoutKind(command func(program, member, []member) (*exec.Cmd, error), settle func(context.Context, []member) error) Kind {
 	k := redis
 	k.alone, k.command, k.settle = false, command, settle
@@ -170,7 +169,6 @@ func runCommand(ctx context.Context, m member, args ...any) (string, error) {
 	return reply, nil
 }
 
-// until waits until want is at least times in the reply to a command.
 func until(ctx context.Context, m member, times int, want string, args ...any) error {
 	return retry(ctx, func() error {
 		reply, err := runCommand(ctx, m, args...)
@@ -274,7 +272,6 @@ func (o RedisOptions) command(p program, m member, all []member) (*exec.Cmd, err
 	return cmd, nil
 }
 
-// settleReplicas waits until each replica has its copy and the primary reports all online.
 func settleReplicas(ctx context.Context, all []member) error {
 	for _, m := range all[1:] {
 		if err := until(ctx, m, 1, "master_link_status:up", "INFO", "replication"); err != nil {

@@ -108,7 +108,6 @@ func NettyOfDebian(classPath string) (more string) {
 	return more
 }
 
-// certificateFiles returns the names of the files of the certificate, its key, and of both.
 func certificateFiles(dir string) (cert, key, both string) {
 	return filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "tls.pem")
 }

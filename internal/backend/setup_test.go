@@ -110,7 +110,6 @@ func wantTLS(t *testing.T, at harness.Endpoint, addr string, want bool) {
 	}
 }
 
-// configOf asks a Redis server for one of its settings.
 func configOf(t *testing.T, m member, name string) string {
 	t.Helper()
 	client, err := openRedis(harness.Endpoint{}, m.addr())

@@ -18,7 +18,6 @@ type workdir struct {
 	lock *os.File
 }
 
-// workdirName matches the names that newWorkdir gives, and no others.
 var workdirName = regexp.MustCompile(`^locklab-(redis|zookeeper)-[0-9]+$`)
 
 // newWorkdir makes a directory in temp. The error wraps [harness.ErrUnavailable] if it cannot.

@@ -169,7 +169,6 @@ func newestLeader(ctx context.Context, addrs []string, limits []time.Duration) (
 	return newest(epochs)
 }
 
-// newest returns the index of the greatest epoch, and whether there is one that is not -1.
 func newest(epochs []int64) (i int, found bool) {
 	most := slices.Max(append(epochs, -1))
 	return slices.Index(epochs, most), most >= 0

@@ -153,7 +153,7 @@ func (r *run) continues(w *Worker) *Worker {
 	return r.chosen
 }
 
-// fail ends the run with an error. It is called while a worker runs.
+// fail is called while a worker runs.
 func (r *run) fail(err error) {
 	if r.err == nil {
 		r.err = err
@@ -255,7 +255,6 @@ func (r *run) reads(w *Worker, c int) {
 	w.observe(c, version)
 }
 
-// flush makes the oldest store in the buffer of w visible.
 func (r *run) flush(w *Worker) {
 	oldest := w.buffer[0]
 	w.buffer = w.buffer[:copy(w.buffer, w.buffer[1:])]

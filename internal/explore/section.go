@@ -99,7 +99,6 @@ func (w *Worker) Leave() { w.point(atomics.Access{Op: opLeave}) }
 // Fail ends the schedule with an error.
 func (w *Worker) Fail(err error) { w.halt(err) }
 
-// names lists workers: "worker 1, worker 2".
 func names(set uint8) string {
 	var workers []string
 	for i := range MaxWorkers {
@@ -227,7 +226,6 @@ func scramble(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// mix returns a hash of the pair a, b.
 func mix(a, b uint64) uint64 {
 	hi, lo := bits.Mul64(a^0x9e3779b97f4a7c15, b^0xd6e8feb86659fd93)
 	return scramble(hi ^ lo ^ bits.RotateLeft64(a, 23))

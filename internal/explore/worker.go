@@ -83,7 +83,6 @@ func (w *Worker) observe(c int, version uint64) {
 	w.observed = append(w.observed, observation{c, version, 1})
 }
 
-// noteWrite records that w has written cell c itself, so that it has seen that version.
 func (w *Worker) noteWrite(c int, version uint64) {
 	for i := range w.observed {
 		if w.observed[i].cell == c {
@@ -239,7 +238,6 @@ func newCoroutine() *coroutine {
 	return c
 }
 
-// resume runs the body until it suspends, and reports whether it has returned.
 func (c *coroutine) resume() (finished bool) {
 	finished, _ = c.next()
 	return finished

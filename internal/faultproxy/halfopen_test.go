@@ -12,7 +12,6 @@ import (
 	"locklab/internal/leaktest"
 )
 
-// connectThrough returns both ends of a connection through p to l, after a byte has passed.
 func connectThrough(t *testing.T, p *faultproxy.Proxy, l net.Listener) (client *talk, server net.Conn) {
 	t.Helper()
 	client = connectTalk(t, p.Addr())

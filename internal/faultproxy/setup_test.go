@@ -139,5 +139,4 @@ func awaitInjection(t *testing.T, i *faultproxy.Injection) {
 
 func redisAt(t *testing.T) string { return locktest.Endpoint(t, harness.KindRedis).Addrs[0][0] }
 
-// requireNoError ends the test if err is not nil.
 var requireNoError = require.NoError

@@ -101,7 +101,6 @@ func TestModules(t *testing.T) {
 
 var requireNoError = require.NoError
 
-// readFile returns the text of a file of the repository.
 func readFile(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(root, name))

@@ -77,7 +77,7 @@ func measureHz() (hz, ppm float64) {
 	return agree(rates)
 }
 
-// agree returns the median of rates, which ignores one bad span, and their spread in ppm.
+// agree takes the median, which ignores one bad span.
 func agree(rates []float64) (median, ppm float64) {
 	median = stat.Median(rates)
 	return median, (slices.Max(rates) - slices.Min(rates)) / median * 1e6

@@ -33,7 +33,6 @@ func parseCPUList(text string) []int {
 	return slices.Compact(cpus)
 }
 
-// readText returns a file's trimmed content, or "" if it is unreadable or absurdly long.
 func readText(fsys fs.FS, format string, args ...any) string {
 	b, err := fs.ReadFile(fsys, fmt.Sprintf(format, args...))
 	if err != nil || len(b) > 16<<20 {

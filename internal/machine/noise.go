@@ -185,7 +185,7 @@ func valueAfter(name, text string) int64 {
 	return parseCount(fields[0])
 }
 
-// readThrottle returns how often this process's groups were throttled, or -1 without a limit.
+// readThrottle returns -1 without a limit.
 func readThrottle(fsys fs.FS) int64 {
 	sum := int64(-1)
 	for _, dir := range cgroupDirs(fsys) {

@@ -27,7 +27,6 @@ type property struct {
 	text, remedy string // of the warning
 }
 
-// found returns the formatted text if ok, else "".
 func found(ok bool, format string, args ...any) string {
 	if !ok {
 		return ""
@@ -120,7 +119,6 @@ func (e Environment) Checks() (checks []Check) {
 	return checks
 }
 
-// distrustsTSC reports whether Linux fell back to another clock because of the TSC.
 func (e Environment) distrustsTSC() bool {
 	return slices.ContainsFunc([]string{"hpet", "acpi_pm", "jiffies", "pit"}, func(fallback string) bool {
 		return strings.HasSuffix(e.Clocksource, fallback) // also "refined-jiffies"

@@ -54,7 +54,6 @@ type unit struct {
 	name string
 }
 
-// scaled formats v in the first unit that it reaches, or else in the last.
 func scaled(v float64, units ...unit) string {
 	i := slices.IndexFunc(units, func(u unit) bool { return v >= u.size*0.9995 }) // 999 950 becomes 1 M, not 1000 k
 	if i < 0 {

@@ -86,7 +86,6 @@ func (s *Servers) start(ctx context.Context, p *measure.Plan, near measure.Site)
 	}), nil
 }
 
-// setup returns a site's configuration without delay, with as many servers as p's locks need.
 func setup(p *measure.Plan, near measure.Site) backend.Setup {
 	b := backend.Setup{Servers: near.Servers, Independent: 1, Durable: near.Durable, TLS: near.TLS}
 	for _, c := range p.Cases {

@@ -107,7 +107,6 @@ func between(sorted []float64, rank int, confidence float64) Summary {
 	}
 }
 
-// sortedNumbers returns the values of xs that are not NaN, ascending.
 func sortedNumbers(xs []float64) []float64 {
 	return slices.Sorted(slices.Values(slices.DeleteFunc(slices.Clone(xs), math.IsNaN)))
 }

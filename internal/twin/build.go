@@ -21,7 +21,6 @@ var ErrNoCompiler = errors.New("twin: no C compiler")
 // ErrNoHeader reports a missing header, with its name and source around it.
 var ErrNoHeader = errors.New("twin: missing C header")
 
-// compiler returns the command and its first arguments: of the variable CC, or else cc.
 func compiler() []string {
 	if words := strings.Fields(os.Getenv("CC")); len(words) > 0 {
 		return words

@@ -96,7 +96,6 @@ func (t *Twin) launch(path string) (err error) {
 	return nil
 }
 
-// kill ends the child, and the copy of its output.
 func (t *Twin) kill() {
 	_ = t.stdout.Close() // never an error
 	t.child.Kill()

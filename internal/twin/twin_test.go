@@ -48,7 +48,6 @@ func startTwin(t *testing.T, p *Program) *Twin {
 	return tw
 }
 
-// programs lists the available programs.
 var programs = []*Program{CoreToCore, Locks, ConcurrencyKit}
 
 // TestPrograms: each source is a program, which TestCases runs.
@@ -229,5 +228,4 @@ func TestCompilerWarnsOfNothing(t *testing.T) {
 	}
 }
 
-// requireNoError ends the test if err is not nil.
 var requireNoError = require.NoError

@@ -37,7 +37,6 @@ func (s *script) Read(p []byte) (int, error) {
 func (s *script) Write(p []byte) (int, error)       { return len(p), nil }
 func (s *script) SetReadDeadline(t time.Time) error { s.deadline = t; return nil }
 
-// newConn returns a client and its TCP connection to the server.
 func newConn(to net.Conn) (*Conn, *conn) {
 	z := &Conn{counter: new(Counter), hosts: &hosts{hung: make(map[string]bool)}}
 	z.now = &conn{Conn: to, owner: z}

@@ -50,7 +50,6 @@ func (f *frames) pass(p []byte, seen func(head []byte)) {
 
 func (f *frames) length() uint32 { return binary.BigEndian.Uint32(f.buf[:wire.LengthBytes]) }
 
-// word returns 32-bit field i of head, and false if head is too short.
 func word(head []byte, i int) (int32, bool) {
 	if len(head) < 4*i+4 {
 		return 0, false

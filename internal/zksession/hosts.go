@@ -105,7 +105,6 @@ func (h *hosts) Connected() {
 	clear(h.hung)
 }
 
-// due returns the target that Next chose, and the wait before the connection.
 func (h *hosts) due() (to target, pause time.Duration) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

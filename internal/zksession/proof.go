@@ -86,8 +86,8 @@ func isWrite(op int32) bool {
 	return false
 }
 
-// committed reports whether the reply with that head is to a successful write. In a failed multi
-// the head of the first result has type -1, while the reply's head shows no error.
+// committed: in a failed multi the head of the first result has type -1, while the reply's head
+// shows no error.
 func committed(op int32, head []byte) bool {
 	err, ok := word(head, 3)
 	if !isWrite(op) || !ok || err != 0 {

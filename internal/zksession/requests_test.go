@@ -129,7 +129,6 @@ var requireNoError = require.NoError
 
 func errorOf[T any](_ T, err error) error { return err }
 
-// connectServer returns a connection for the duration of t.
 func connectServer(t *testing.T, o zksession.Options) *zksession.Conn {
 	t.Helper()
 	z, err := zksession.Connect(t.Context(), o)
@@ -138,7 +137,6 @@ func connectServer(t *testing.T, o zksession.Options) *zksession.Conn {
 	return z
 }
 
-// connectWatched connects with a short session. Every end of a session is sent to expired.
 func connectWatched(t *testing.T, addrs []string, expired chan<- struct{}) *zksession.Conn {
 	t.Helper()
 	return connectServer(t, zksession.Options{Servers: addrs, SessionTimeout: time.Second, OnEvent: func(ev zk.Event) {

@@ -54,7 +54,6 @@ func (l *longestPath) leavesRoom(packet []byte) bool {
 	return len(packet)-wire.LengthBytes+4+int(l.bytes.Load()) <= limit
 }
 
-// resumes reports whether a handshake resumes a session.
 func resumes(p []byte) bool {
 	const id = wire.HelloSession
 	return len(p) >= id+8 && binary.BigEndian.Uint64(p[id:]) != 0
@@ -108,7 +107,7 @@ func (r *resumption) answered(c *conn) {
 	}
 }
 
-// wait makes requests wait for SetWatches. The caller holds r.mu.
+// The caller holds r.mu.
 func (r *resumption) wait(c *conn) {
 	r.timer = time.AfterFunc(resumeWait, func() { r.giveUp(c) })
 }
@@ -184,7 +183,7 @@ func (d *debt) ask(packet []byte) {
 	}
 }
 
-// answered records a reply to SetWatches. more means that others may follow.
+// answered: more means that other replies may follow.
 func (d *debt) answered(more bool) {
 	d.asked = false
 	if !more {

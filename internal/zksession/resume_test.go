@@ -53,7 +53,6 @@ func (s *sink) ops() (out []int32) {
 	return out
 }
 
-// opOf returns the operation that a letter stands for.
 var opOf = map[rune]int32{'c': wire.OpCreate, 'w': wire.OpSetWatches, 'W': wire.OpSetWatches, 'v': wire.OpSetWatches2,
 	'p': wire.OpPing, 'a': wire.OpAuth, 'm': wire.OpMulti}
 

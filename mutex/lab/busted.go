@@ -16,7 +16,6 @@ import (
 // Paul E. McKenney and others, the Linux kernel, kernel/locking/locktorture.c, lock_busted: a
 // lock that does nothing, to prove that the torture test detects it.
 
-// busted returns a lock that is broken on purpose.
 func busted(name, doc string, traits harness.Traits, create func() sync.Locker) *harness.Variant {
 	return &harness.Variant{
 		Name: name, Doc: "broken on purpose: " + doc, Paper: "locktorture, lock_busted",

@@ -66,7 +66,7 @@ var (
 )
 
 func newFairThread(r *redisson) *fairThread {
-	t := &fairThread{r: r, field: r.owner()}
+	t := &fairThread{r: r, field: r.newOwner()}
 	t.plainSession = plainSession{r.p, r.name, t.acquire}
 	return t
 }
@@ -121,7 +121,7 @@ func (t *fairThread) giveBack(ctx context.Context) (held bool, err error) {
 	return held, err
 }
 
-// leave removes the waiter from the queue, and gives back a lock that was granted unnoticed.
+// leave also gives back a lock that was granted unnoticed.
 func (t *fairThread) leave(ctx context.Context) error {
 	err := t.run(ctx, fairLeave, nil).Err()
 	if t.leases.Load() == 0 {

@@ -39,7 +39,6 @@ func (s *scene) queue() []string {
 	return list
 }
 
-// dieInQueue lets w join the queue and send nothing after that.
 func (s *scene) dieInQueue(w *fairThread) {
 	s.t.Helper()
 	if l, _, err := w.ask(s.t.Context(), true); l != nil || err != nil {

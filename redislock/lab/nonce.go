@@ -34,7 +34,6 @@ func newNonceLock(p *process, name string, ttl time.Duration) *nonceLock {
 
 var compareAndDelete = newScript("setnx_release")
 
-// script returns a request that runs s for a nonce and reports whether the answer is 1.
 func (m *nonceLock) script(s *redis.Script) func(context.Context, string) (bool, error) {
 	return func(ctx context.Context, nonce string) (bool, error) {
 		n, err := s.Run(ctx, m.p.rdb, []string{m.name}, nonce, m.ttl.Milliseconds()).Int()

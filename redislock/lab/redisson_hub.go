@@ -38,8 +38,7 @@ func newRedisson(p *process, name string, ttl time.Duration) *redisson {
 		hub: &hub{p: p, subs: make(map[string]*subscription)}}
 }
 
-// owner returns the field of another owner.
-func (r *redisson) owner() string { return r.id + ":" + strconv.FormatInt(r.owners.Add(1), 10) }
+func (r *redisson) newOwner() string { return r.id + ":" + strconv.FormatInt(r.owners.Add(1), 10) }
 
 // answer returns the lease of owner that reply grants, or the time after which to ask again. The
 // request was sent at sent, and renew renews the lease.
@@ -162,7 +161,7 @@ func (h *hub) queue(ctx context.Context, channel string, ask ask) (*adapt.Lease,
 	}
 }
 
-// sleep takes a permit of s, waiting for at most left; below zero without bound.
+// sleep has no limit if left is negative.
 func (h *hub) sleep(ctx context.Context, s *subscription, left time.Duration) error {
 	if left >= 0 {
 		short, cancel := context.WithTimeout(ctx, left)
@@ -172,7 +171,7 @@ func (h *hub) sleep(ctx context.Context, s *subscription, left time.Duration) er
 	return wait(ctx, h.p, s.latch)
 }
 
-// read handles all messages. After a failure go-redis connects and subscribes again.
+// read: after a failure go-redis connects and subscribes again.
 func (h *hub) read(pubsub *redis.PubSub) {
 	defer context.AfterFunc(h.p.open, func() { pubsub.Close() })()
 	for got := range pubsub.ChannelWithSubscriptions(redis.WithChannelHealthCheckInterval(0)) {

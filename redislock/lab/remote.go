@@ -20,7 +20,6 @@ func nameOf(key string) string { return "locklab:{" + key + "}" }
 
 type constructor = func(context.Context, harness.Endpoint, string) (harness.Remote, error)
 
-// remote returns the constructor of a Variant whose lock is made by lock.
 func remote[L locker](lock func(c *redislock.Client, name string, o redislock.Options) L) constructor {
 	return remoteOn(1, func(cs []*redislock.Client, name string, o redislock.Options) locker { return lock(cs[0], name, o) })
 }

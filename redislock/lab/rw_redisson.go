@@ -72,7 +72,7 @@ func (m *rwRedissonLock) RLock(ctx context.Context) (harness.Lease, error) {
 }
 
 func (m *rwRedissonLock) acquire(ctx context.Context, mode string, try bool) (*adapt.Lease, error) {
-	owner := m.r.owner()
+	owner := m.r.newOwner()
 	return m.r.hub.acquire(ctx, try, m.channel,
 		func() (*adapt.Lease, time.Duration, error) { return m.ask(ctx, owner, mode) },
 		func(ctx context.Context) error { _, err := m.free(ctx, owner); return err })

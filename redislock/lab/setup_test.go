@@ -38,7 +38,6 @@ func newLink(t *testing.T, at harness.Endpoint, tweak ...func(*redis.Options)) l
 	return link{client, counter}
 }
 
-// newProxy returns a proxy to the server, and the server through it.
 func newProxy(t *testing.T, at harness.Endpoint) (*faultproxy.Proxy, harness.Endpoint) {
 	t.Helper()
 	p, err := faultproxy.New(at.Addrs[0][0], faultproxy.Redis, faultproxy.Options{})
@@ -126,7 +125,6 @@ func (s *scene) hold(h *thread12) {
 
 func (s *scene) exists() bool { return s.watch.client.Exists(s.t.Context(), s.key).Val() == 1 }
 
-// requireOwner checks that the owner has the lock, alone, and twice.
 func (s *scene) requireOwner(owner string) {
 	s.t.Helper()
 	all, err := s.watch.client.HGetAll(s.t.Context(), s.key).Result()
@@ -142,7 +140,6 @@ func (s *scene) take(try func(context.Context, time.Duration) (bool, time.Durati
 	}
 }
 
-// expectUnlock unlocks, and checks whether h had the lock.
 func (s *scene) expectUnlock(h *thread12, want bool) {
 	s.t.Helper()
 	if held, err := h.unlock(context.WithoutCancel(s.t.Context())); held != want || err != nil {
@@ -150,7 +147,6 @@ func (s *scene) expectUnlock(h *thread12, want bool) {
 	}
 }
 
-// countStep returns a hook that counts the steps of that name.
 func countStep(step string, n *atomic.Int32) func(string) {
 	return func(s string) {
 		if s == step {

@@ -166,7 +166,6 @@ func changesFigure(s *judge.HistorySeries, p judge.HistoryPoint) string {
 	return medianText(p.Summary, FormatUnit(s.Metric.Unit))
 }
 
-// changesMark returns the reason for a missing figure, or how the run compares.
 func changesMark(p judge.HistoryPoint) string {
 	if p.N == 0 || p.Broke {
 		return p.Gap

@@ -72,7 +72,6 @@ func (g *Group) figures(w int, m *result.Metric) (out []figure) {
 	return out
 }
 
-// sortFigures sorts fs, the greatest first.
 func sortFigures(fs []figure) {
 	slices.SortStableFunc(fs, func(a, b figure) int { return cmp.Or(cmp.Compare(b.v, a.v), cmp.Compare(b.longest, a.longest)) })
 }
@@ -163,12 +162,10 @@ var Hues = map[harness.Family]draw.Token{
 
 func hueOf(f harness.Family) draw.Token { return cmp.Or(Hues[f], draw.Ink) }
 
-// byFamily orders locks by family, then by name.
 func byFamily(a, b result.Lock) int {
 	return cmp.Or(cmp.Compare(slices.Index(harness.Families, a.Family), slices.Index(harness.Families, b.Family)), cmp.Compare(a.Name, b.Name))
 }
 
-// styleOf returns the style of lock in all charts.
 func styleOf(lock result.Lock) draw.Style {
 	s := draw.Style{Hue: hueOf(lock.Family), Strong: lock.Status.Competes(), Marker: vgdraw.CircleGlyph{}}
 	if lock.Status == harness.Control {
@@ -177,7 +174,6 @@ func styleOf(lock result.Lock) draw.Style {
 	return s
 }
 
-// simulated returns s for figures of a model.
 func simulated(s draw.Style) draw.Style {
 	s.Dash, s.Hollow = []vg.Length{5, 2.5}, true
 	return s

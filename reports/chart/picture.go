@@ -36,7 +36,6 @@ func nothing(format string, args ...any) Picture {
 // A guard returns why a drawing of that shape would show nothing, or "".
 type guard func(s draw.Shape) string
 
-// guarded returns p, without the drawing if leave has a reason.
 func (p Picture) guarded(leave guard) Picture {
 	if p.Empty = leave(p.Shape); p.Empty != "" {
 		p.Picture = draw.Picture{}
@@ -44,7 +43,6 @@ func (p Picture) guarded(leave guard) Picture {
 	return p
 }
 
-// few returns a guard against a drawing with fewer marks, cells or frames than least.
 func few(least int, noun string) guard {
 	return func(s draw.Shape) string {
 		if s.Parts < least {

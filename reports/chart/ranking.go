@@ -115,8 +115,7 @@ func newRanking(g *Group) *ranking {
 	return r
 }
 
-// log reports whether the range of rates needs a log scale: on a linear one the slowest
-// would lie on the frame.
+// log: on a linear scale the slowest would lie on the frame.
 func (r *ranking) log() bool {
 	for _, x := range slices.Backward(r.rows) {
 		if x.rate.Median > 0 {
@@ -182,7 +181,6 @@ func settingOf(s judge.Situation) string {
 	return text
 }
 
-// more returns the further figures of x: waits, Jain's index and requests.
 func (r *ranking) more(x *ranked) []string {
 	out := []string{r.g.momentText(x.s, x.c), longestText(x.s, x.c), CellText(result.Jain, x.c.Summary(result.Jain))}
 	if r.g.Remote {

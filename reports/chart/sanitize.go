@@ -40,7 +40,6 @@ func Distinct[S any, K comparable](xs []S, value func(S) K) []K {
 	return result.Each(result.GroupBy(xs, value), func(same []S) K { return value(same[0]) })
 }
 
-// edited returns copies of vs, changed by edit.
 func edited[T any](vs []*T, edit func(*T)) (out []*T) {
 	for _, v := range vs {
 		c := *v

@@ -128,7 +128,6 @@ func (s sheet) how(mark, interval string) string {
 	return text
 }
 
-// sampled describes a mark, such as "median of 5 samples", or returns "".
 func sampled(rs []stat.Summary) string {
 	ns := result.Each(rs, func(v stat.Summary) int { return v.N })
 	if len(ns) == 0 || slices.Max(ns) <= 1 {
@@ -166,7 +165,6 @@ func Quantity(unit string) func(v float64) string {
 	}
 }
 
-// ticked returns a formatter for ticks of a unit, and the unit for the axis title.
 func ticked(unit string) (write func(v float64) string, title string) {
 	if unit == "ns" || unit == "%" {
 		return Quantity(unit), ""
@@ -208,7 +206,6 @@ type painter struct {
 	guard         guard
 }
 
-// painters lists every kind of chart for tables.
 var painters = map[result.ChartKind]painter{
 	result.Bars:  {5, 60, drawBars, few(2, "figure")}, // one column for each hue
 	result.Lines: {20, 10_000, drawCurves, flat},

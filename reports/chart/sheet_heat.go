@@ -63,7 +63,7 @@ func drawHeat(s sheet) (draw.Picture, string) {
 	return draw.Picture{Height: max(h.top+vg.Length(h.rows)*h.cell, legend) + 10, Body: h.body, Shape: draw.Shape{Parts: len(vs)}}, text
 }
 
-// cellSide returns the side of a cell in a row of n: halves of a point keep drawings short.
+// cellSide rounds down to halves of a point, which keep drawings short.
 func cellSide(n int) vg.Length {
 	side := heatMost / vg.Length(n)
 	if side < 0.5 {
@@ -72,7 +72,7 @@ func cellSide(n int) vg.Length {
 	return vg.Length(math.Floor(float64(2*side))) / 2
 }
 
-// at returns the figure of a cell; ok is false on the diagonal and without a positive figure.
+// at: ok is false on the diagonal and without a positive figure.
 func (h *heatChart) at(i, k int) (v stat.Summary, ok bool) {
 	v = h.read(i, h.drawn[k])
 	return v, i != k && v.Median > 1/draw.Beyond

@@ -140,7 +140,6 @@ type modelChart struct {
 
 const modelDoc = "Dashed line, hollow mark: simulated, the median of the seeds; band: the least and the greatest of them."
 
-// modelCharts lists every chart of a model.
 var modelCharts = []modelChart{
 	{"throughput", "which lock keeps its throughput as workers are added?", modelDoc,
 		"per_acquisition", (*result.Simulation).Throughput, numfmt.PerSecond,
@@ -151,7 +150,6 @@ var modelCharts = []modelChart{
 		"time from release to grant", "the longest handover", "the shortest"},
 }
 
-// at returns the figure of l with w workers as a summary; N is 0 without one.
 func (c modelChart) at(l *ModelledLock, w int) stat.Summary {
 	if s := l.at[w]; s != nil && c.of(s).Median != 0 {
 		e := c.of(s)

@@ -42,7 +42,6 @@ type Chart struct {
 	Guard guard // leaves the drawing out
 }
 
-// both returns the charts of c for local and for distributed locks, whose title is title.
 func both(c Chart, title string) (local, distributed *Chart) {
 	d := c
 	d.Name, d.Title, d.Remote = c.Name+"-distributed", title, true

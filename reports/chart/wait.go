@@ -171,7 +171,7 @@ func quantileStops(most float64) (stops []draw.Stop) {
 
 func quantileName(q float64) string { return fmt.Sprintf("p%g", 100*q) }
 
-// quoted formats quantile q of h, each acquisition once.
+// quoted counts each acquisition once.
 func quoted(h result.Histogram, q, floor float64) string {
 	return FigureText(judge.Quantile(h, q, floor), numfmt.Nanos)
 }

@@ -102,7 +102,6 @@ func overWorkers(ws []int) *draw.Lines {
 	return &draw.Lines{XTitle: "workers contending for one lock (log scale)", XScale: draw.Logarithm, Place: "with", Stops: stopsAt(ws)}
 }
 
-// stopsAt returns the stops of an axis at numbers of workers.
 func stopsAt(ns []int) []draw.Stop {
 	return result.Each(ns, func(n int) draw.Stop { return draw.Stop{At: float64(n), Label: strconv.Itoa(n)} })
 }
@@ -142,7 +141,6 @@ func throughputAnswer(g *Group) string {
 	return fmt.Sprintf(format, g.unit(first), last, best.name, numfmt.Percent(best.v), end.name, numfmt.Percent(end.v), most)
 }
 
-// extremesOf compares the locks with the most workers at which most were measured.
 func extremesOf(m *result.Metric, none, most, least string, format func(v float64) string) func(*Group) string {
 	return func(g *Group) string {
 		text := none

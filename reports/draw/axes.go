@@ -35,7 +35,6 @@ func newPlot(xMin, xMax, yMin, yMax float64) *plot.Plot {
 	return p
 }
 
-// gridlines draws a light line at every labelled tick of the y axis.
 func gridlines(c draw.Canvas, p *plot.Plot) {
 	_, trY := p.Transforms(&c)
 	for _, t := range p.Y.Tick.Marker.Ticks(p.Y.Min, p.Y.Max) {

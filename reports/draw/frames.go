@@ -18,15 +18,14 @@ const (
 	legend       = vg.Length(18) // over a plain drawing
 )
 
-// panelStep returns the height of each row of frames.
-func panelStep(rows int) vg.Length { return max(107, 280/vg.Length(rows)) }
+func rowHeight(rows int) vg.Length { return max(107, 280/vg.Length(rows)) }
 
 // Drawn returns the lines as a drawing: each in a frame of its own that highlights it against
 // all others, or those of one frame together if the drawing is plain.
 func (l *Lines) Drawn() Picture {
 	s := l.shape()
 	rows := panelRows(s.Parts)
-	height := vg.Length(rows)*panelStep(rows) + 40
+	height := vg.Length(rows)*rowHeight(rows) + 40
 	if l.Plain {
 		height += legend
 	}
@@ -97,7 +96,7 @@ func (l *Lines) panels(c draw.Canvas) error {
 	}
 	panels := l.split()
 	rows := panelRows(len(panels))
-	step := panelStep(rows)
+	step := rowHeight(rows)
 	columns := vg.Length(min(panelColumns, len(panels)))
 	wide := (c.Size().X - panelScale - panelGap*(columns-1) - 4) / columns
 	c.FillText(Typeset(9, Ink, draw.XLeft, draw.YTop), vg.Point{X: c.Min.X, Y: c.Max.Y}, l.YTitle)

@@ -55,7 +55,6 @@ func Inline(pic Picture, id, title, desc string) (string, error) {
 // flatText finds a horizontal text: its start, style and content.
 var flatText = regexp.MustCompile(`<text x="([-0-9.]+)" y="[-0-9.]+" transform="scale\(1, -1\)"\s+style="([^"]*)">([^<]*)</text>`)
 
-// svgSize finds the font size in a style.
 var svgSize = regexp.MustCompile(`font-size:([0-9.]+)px`)
 
 // wider is how much wider another font may be; DejaVu Sans is 12 to 20 % wider.

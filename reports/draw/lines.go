@@ -231,7 +231,6 @@ func (l *Lines) At(c draw.Canvas, p *plot.Plot, i int, v float64) vg.Point {
 	return pt
 }
 
-// trace returns the points of ln, without those on a straight line.
 func (l *Lines) trace(ln line, c draw.Canvas, p *plot.Plot) (pts []vg.Point) {
 	for _, pt := range ln.Points {
 		pts = append(pts, l.At(c, p, pt.Stop, pt.Median))

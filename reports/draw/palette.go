@@ -142,7 +142,6 @@ func NewHeatScale(lo, hi float64) (h HeatScale) {
 	return h
 }
 
-// heatBound returns 10 to the power of x in two digits.
 func heatBound(x float64) float64 {
 	v, _ := strconv.ParseFloat(strconv.FormatFloat(math.Pow(10, x), 'g', 2, 64), 64)
 	return v

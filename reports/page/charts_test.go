@@ -246,7 +246,6 @@ func TestLoadsUnderConditions(t *testing.T) {
 	}
 }
 
-// contendedRun returns a run of a queue, a herd, a poller and a misfit, with up to 1000 workers.
 func contendedRun(asked ...int) *result.Run {
 	wrong := synthetic.Queue("wrong") // 20 times slower with 1000
 	wrong.Period = func(n float64) time.Duration { return 300*time.Microsecond + time.Duration(5*max(0, n-100)*n) }

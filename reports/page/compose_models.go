@@ -44,7 +44,6 @@ func studies(run *result.Run) (out []section) {
 	return out
 }
 
-// methodText describes how an experiment is made, its source and its notes.
 func methodText(f *result.Finding) string {
 	var parts phrases
 	parts.add(f.Method != "", "Method: %s", f.Method)

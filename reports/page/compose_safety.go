@@ -239,7 +239,6 @@ func scenarioFigure(rows []result.FaultOutcome) figure {
 	return f
 }
 
-// lasting formats a time that may be infinite or negative.
 func lasting(ns float64) string {
 	switch {
 	case math.IsInf(ns, 1):

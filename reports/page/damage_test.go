@@ -149,5 +149,4 @@ func FuzzCharts(f *testing.F) {
 
 var unformattedRE = regexp.MustCompile(`(NaN|\bInf\b|%!|ZgotmplZ|<no value>|<script).{0,80}`)
 
-// findUnformatted returns an invalid number or markup in text and the text after it, or "".
 func findUnformatted(text string) string { return unformattedRE.FindString(text) }

@@ -105,7 +105,6 @@ func (f figure) SVG() (template.HTML, error) {
 	return template.HTML(svg), err // its texts are escaped
 }
 
-// tableFigure returns a figure that is a table without a picture.
 func tableFigure(name, title, answer string, t chart.Table) figure {
 	return figure{Name: name, ID: name, Title: title, Answer: answer, Head: t.Head, Rows: t.Rows, Shown: true}
 }

@@ -54,7 +54,7 @@ func (d *Document) HTML(w io.Writer) error {
 	return err
 }
 
-// execute writes the output of a template for data, or nothing if the template fails.
+// execute writes nothing if the template fails.
 func execute(w io.Writer, write func(w io.Writer, name string, data any) error, name string, data any) error {
 	var buf bytes.Buffer
 	err := write(&buf, name, data)

@@ -36,7 +36,6 @@ const (
 	goldens     = "testdata/golden"
 )
 
-// must returns v, or panics with err.
 func must[T any](v T, err error) T {
 	if err != nil {
 		panic(err)
@@ -44,7 +43,6 @@ func must[T any](v T, err error) T {
 	return v
 }
 
-// writtenBy returns the output of write.
 func writtenBy(t *testing.T, write func(w io.Writer) error) string {
 	t.Helper()
 	var out strings.Builder
@@ -72,7 +70,6 @@ func textOf(t *testing.T, d *Document) string {
 
 func noPicture(string, []byte) error { return nil }
 
-// writeSVG draws p as SVG in the light theme.
 func writeSVG(w io.Writer, p reports.Poster) error {
 	c := vgsvg.New(reports.Width, p.Height())
 	if err := p.Draw(draw.New(c)); err != nil {

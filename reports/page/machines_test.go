@@ -42,7 +42,7 @@ func TestMachineNames(t *testing.T) {
 	}
 }
 
-// nameAlike returns runs of machines that differ by chance, with their folders as names.
+// nameAlike returns runs that differ by chance.
 func nameAlike(names ...string) []chart.Machine {
 	var runs []*result.Run
 	for seed := range names {

@@ -17,7 +17,6 @@ import (
 	"locklab/internal/synthetic"
 )
 
-// formsOf returns d in each form for readers.
 func formsOf(t *testing.T, d *Document) map[string]string {
 	t.Helper()
 	text := writtenBy(t, func(w io.Writer) error { return d.Markdown(w, "charts", noPicture) })

@@ -141,7 +141,7 @@ func moment(t time.Time) string {
 	return t.UTC().Format(time.RFC3339)
 }
 
-// versions lists the modules of the build, with a slash in their names, or the servers.
+// versions: modules have a slash in their names, servers have none.
 func versions(run *result.Run, modules bool) (out []fact) {
 	for _, name := range slices.Sorted(maps.Keys(run.Manifest.Versions)) {
 		if strings.Contains(name, "/") == modules {

@@ -49,7 +49,6 @@ func (q quality) Items() []string {
 	return slices.Concat(result.Each(q.Top(), (*warning).Paragraph), q.Skipped, q.Damage)
 }
 
-// skips names the locks that were not measured, by reason.
 func skips(ss []result.Skip) (out []string) {
 	for _, of := range result.GroupBy(ss, func(s result.Skip) string { return s.Reason }) {
 		names := result.Each(of, result.Skip.Name)

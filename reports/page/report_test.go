@@ -238,7 +238,6 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// varyResults returns copies of the results of run with another workload and factor times the rate.
 func varyResults(run *result.Run, set func(w *harness.Workload), factor float64) (out []*result.Result) {
 	for _, r := range run.Results {
 		c := *r

@@ -40,8 +40,7 @@ func simulatedRun() *result.Run {
 	return run
 }
 
-// besideRun returns a run with measurements of two of these locks and simulations of its
-// own and of another machine. One lock is measured twice as fast as predicted.
+// besideRun has one lock that is measured twice as fast as predicted.
 func besideRun() *result.Run {
 	run := synthetic.Run(1, 10, 4, []int{1, 2, 4, 8}, synthetic.Fast("queue", 4e6), synthetic.Fast("tas", 1e6))
 	run.Simulations = append(simulations("ash-1x4", 1, 4, []int{1, 2, 4}, modelLocks...), simulations("oak-2x22", 2, 22, modelWorkers, modelLocks...)...)

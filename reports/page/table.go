@@ -221,7 +221,6 @@ func modeNote(t judge.Table) string {
 	return "Two rates each: " + strings.Join(texts, "; ") + more + "."
 }
 
-// keptText returns the reason for two modes if the share of kept acquisitions differs, else "".
 func keptText(ms []judge.Mode) string {
 	const differ = 0.1
 	if math.Abs(ms[1].Kept-ms[0].Kept) < differ {
@@ -268,7 +267,6 @@ func tableSentences(t judge.Table, use string) (out []string) {
 	return out
 }
 
-// recommended returns the lock that ds recommend in the detailed column of t, or "".
 func recommended(t judge.Table, ds []judge.Decision) string {
 	for _, d := range ds {
 		if s := d.Situation; s.Workload() == t.Workload && s.Distributed() == t.Distributed && s.Workers == t.Columns[t.Detail].Workers {

@@ -41,7 +41,6 @@ var terms = []term{
 	{"grant", []string{"at", "event", "token"}, "of one try: when each event happened, of which worker, and the fencing token of that acquisition"},
 }
 
-// modelTerms are the terms of a page with simulations.
 var modelTerms = []term{
 	{"simulated", []string{"least of seeds", "greatest of seeds"}, "what a model of a machine expects, which was not measured: the median of its seeds, the least and the greatest"},
 }

@@ -47,7 +47,7 @@ func (d *Document) Text(w io.Writer, width int) error {
 	return execute(w, t.ExecuteTemplate, d.form, d.data)
 }
 
-// wrapped returns s in lines of at most width columns, after first and rest, which are as wide.
+// wrapped: first and rest have the same width.
 func wrapped(first, rest, s string, width int) string {
 	lines := draw.Wrap(s, func(line string) bool { return utf8.RuneCountInString(rest+line) <= width })
 	return first + strings.Join(lines, "\n"+rest) + "\n"

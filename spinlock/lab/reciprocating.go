@@ -117,7 +117,7 @@ func (h *reciprocatingWorker) await() uint32 {
 	}
 }
 
-// open opens a worker's gate and wakes it if it sleeps there, by one Swap: no wake-up is lost.
+// open uses one Swap: no wake-up is lost.
 func (l *reciprocatingLock) open(worker, end uint32) {
 	h := &l.workers[worker]
 	if h.gate.Swap(end) == gateAsleep {

@@ -54,13 +54,11 @@ var Suite = []*harness.Variant{
 // notJudged is the Complexity of locks for study.
 const notJudged = harness.Complexity(0)
 
-// spin makes the variant of a lock whose waiters poll as Setup.Wait demands.
 func spin(name, doc, paper string, complexity harness.Complexity, traits harness.Traits, local func(harness.Setup) harness.Local) *harness.Variant {
 	traits.FollowsWait = true
 	return &harness.Variant{Name: name, Doc: doc, Paper: paper, Family: harness.Spin, Complexity: complexity, Traits: traits, Local: local}
 }
 
-// withoutFence marks v as broken by the missing fence.
 func withoutFence(v *harness.Variant) *harness.Variant {
 	v.Status, v.Unavailable = harness.Broken, fenced
 	return v

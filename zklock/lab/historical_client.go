@@ -108,7 +108,6 @@ func (r *historicalClient) sleep(ctx context.Context, d time.Duration) error {
 	return await(ctx, r, time.After(d), nil)
 }
 
-// remove deletes the ticket at path, if it is there.
 func (r *historicalClient) remove(path string) error {
 	if err := r.Delete(path, -1); !errors.Is(err, zk.ErrNoNode) {
 		return err
@@ -122,7 +121,6 @@ func (r *historicalClient) create(prefix string) (string, error) {
 
 func (r *historicalClient) prefix() string { return fmt.Sprintf("x-%d-", r.SessionID()) }
 
-// tickets returns the names of the tickets, in the order of their numbers.
 func (r *historicalClient) tickets() ([]string, error) {
 	names, _, err := r.Children(r.dir)
 	slices.SortFunc(names, func(a, b string) int { return strings.Compare(suffix(a), suffix(b)) })

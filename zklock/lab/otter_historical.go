@@ -186,7 +186,6 @@ func (d *distributedLock) unlock() error {
 	return d.r.remove(d.r.dir + "/" + id)
 }
 
-// swap sets the own ticket, and returns the one before.
 func (d *distributedLock) swap(id string) (before string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

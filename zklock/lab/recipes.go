@@ -14,7 +14,6 @@ import (
 	"locklab/zklock/internal/recipe"
 )
 
-// queued returns the variant of a recipe whose tickets are served in order.
 func queued(name, doc, paper string, r recipe.Recipe) *harness.Variant {
 	return &harness.Variant{
 		Name:   name,
@@ -25,7 +24,6 @@ func queued(name, doc, paper string, r recipe.Recipe) *harness.Variant {
 	}
 }
 
-// follows returns the constructor of a variant whose tickets follow r.
 func follows(r recipe.Recipe) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return remote(func(c *zklock.Client, path string, o zklock.Options) locker {
 		m := c.Mutex(path, o)

@@ -15,7 +15,6 @@ const root = "/locklab"
 
 type locker = adapt.Locker[*zklock.Lease]
 
-// remote returns the constructor of a variant whose workers share the lock that open makes.
 func remote[L locker](open func(c *zklock.Client, path string, o zklock.Options) L, below ...string) func(context.Context, harness.Endpoint, string) (harness.Remote, error) {
 	return owners(func(c *zklock.Client, path string) func() locker {
 		l := open(c, path, zklock.Options{})
@@ -68,7 +67,6 @@ func (r *client) Close() error {
 	}, r.c.Close)
 }
 
-// removeEmpty removes the node at path and its parents below the root while they are empty.
 func (r *client) removeEmpty(path string) {
 	conn := recipe.Engine.Conn(r.c)
 	for ; strings.HasPrefix(path, root+"/"); path = path[:strings.LastIndexByte(path, '/')] {

@@ -123,7 +123,6 @@ func (w *oldWriteLock) adoptOrCreate() (err error) {
 	return err
 }
 
-// compareOld orders tickets by number and then path.
 func compareOld(a, b string) int {
 	return cmp.Or(strings.Compare(suffix(a), suffix(b)), strings.Compare(a, b))
 }

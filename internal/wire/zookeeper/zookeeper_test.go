@@ -166,5 +166,4 @@ func TestEndpointMistakes(t *testing.T) {
 	}
 }
 
-// requireNoError ends the test if err is not nil.
 var requireNoError = require.NoError
