@@ -83,7 +83,7 @@ func (x *Changes) Asides() []string {
 func (x *Changes) Write(w io.Writer, format string, width int) error {
 	switch format {
 	case "csv":
-		return named(writeTables(w, x.tables), "CSV")
+		return writeTables(w, x.tables)
 	case "json":
 		return encodeJSON(w, x.data)
 	case "html":

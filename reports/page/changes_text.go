@@ -1,7 +1,6 @@
 package page
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
@@ -234,24 +233,20 @@ var csvColumns = []string{
 }
 
 // writeTables writes a line for each column of each row of ts, and for each other figure of a
-// lock; a missing figure is empty.
+// lock.
 func writeTables(out io.Writer, ts []judge.Table) error {
-	w := csv.NewWriter(out)
-	w.Write(csvColumns) // Error reports it
+	var lines [][]any
 	for _, t := range ts {
 		for _, r := range t.Rows {
 			for i := range t.Columns {
-				for _, line := range csvLines(t, r, i) {
-					w.Write(result.Each(line, result.OneCell)) // likewise
-				}
+				lines = append(lines, csvLines(t, r, i)...)
 			}
 		}
 	}
-	w.Flush()
-	return w.Error()
+	return result.WriteCSV(out, csvColumns, lines)
 }
 
-func csvLines(t judge.Table, r judge.Entry, column int) [][]string {
+func csvLines(t judge.Table, r judge.Entry, column int) [][]any {
 	c, of := t.Columns[column], r.Case
 	if of == nil { // a lock
 		of = &judge.Case{Workers: c.Workers, Runs: make([]judge.CaseRun, len(t.Columns))}
@@ -263,31 +258,29 @@ func csvLines(t judge.Table, r judge.Entry, column int) [][]string {
 	if run.Change != nil {
 		change = run.Change.Verdict
 	}
-	line := []string{t.Machine, r.Lock, t.Workload, strconv.Itoa(of.Workers), c.Metric, c.Unit, c.Better, c.Run}
-	lines := [][]string{slices.Concat(line, csvFigure(run.Figure), []string{t.Baseline}, csvRatio(r.Ratios[column], c.Level),
-		[]string{string(of.Verdict), string(change), string(run.Off), run.Note})}
+	line := []any{t.Machine, r.Lock, t.Workload, of.Workers, c.Metric, c.Unit, c.Better, c.Run}
+	lines := [][]any{slices.Concat(line, csvFigure(run.Figure), []any{t.Baseline}, csvRatio(r.Ratios[column], c.Level),
+		[]any{of.Verdict, change, run.Off, run.Note})}
 	for _, d := range detailsOf(t) {
 		if f := d.of(r); f != nil && column == t.Detail {
-			more := make([]string, len(csvColumns))
-			copy(more, slices.Concat(line[:4], []string{d.head, d.unit, "", ""}, csvFigure(f)))
+			more := make([]any, len(csvColumns))
+			copy(more, slices.Concat(line[:4], []any{d.head, d.unit, "", ""}, csvFigure(f)))
 			lines = append(lines, more)
 		}
 	}
 	return lines
 }
 
-func csvFigure(f *judge.Figure) []string {
+func csvFigure(f *judge.Figure) []any {
 	if f == nil {
-		return make([]string, 4)
+		return make([]any, 4)
 	}
-	return []string{exact(f.Value), exact(f.Lo), exact(f.Hi), strconv.FormatInt(f.N, 10)}
+	return []any{f.Value, f.Lo, f.Hi, f.N}
 }
 
-func csvRatio(r *judge.Ratio, level float64) []string {
+func csvRatio(r *judge.Ratio, level float64) []any {
 	if r == nil {
-		return make([]string, 7)
+		return make([]any, 7)
 	}
-	return []string{exact(r.Median), exact(r.Lo), exact(r.Hi), strconv.Itoa(r.N), exact(level), exact(r.P), string(r.Reading)}
+	return []any{r.Median, r.Lo, r.Hi, r.N, level, r.P, r.Reading}
 }
-
-func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
