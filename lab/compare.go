@@ -194,7 +194,7 @@ func (o *compareOptions) locks(how judge.CompareOptions, run *result.Run, stdout
 	return o.print(x, judge.Fine, stdout, stderr)
 }
 
-func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdout, stderr io.Writer) error {
+func (o *compareOptions) print(x *page.Changes, outcome judge.Outcome, stdout, stderr io.Writer) error {
 	if o.format == "csv" {
 		for _, text := range x.Asides() {
 			fmt.Fprintln(stderr, text)
@@ -203,7 +203,7 @@ func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdou
 	if err := x.Write(stdout, o.format, width(stdout)); err != nil {
 		return err
 	}
-	return map[judge.GateOutcome]error{judge.Worse: errRegressed, judge.Unsure: errUnsure}[outcome]
+	return map[judge.Outcome]error{judge.Worse: errRegressed, judge.Unsure: errUnsure}[outcome]
 }
 
 func (o *compareOptions) options() (how judge.CompareOptions, err error) {

@@ -23,7 +23,7 @@ func share(v float64) string {
 }
 
 func comparisonHeadline(c *judge.Comparison) string {
-	counts := chart.CountVerdicts(result.Each(c.Rows, func(r judge.HistorySeries) judge.GateVerdict { return r.Verdict }))
+	counts := chart.CountVerdicts(result.Each(c.Rows, func(r judge.HistorySeries) judge.Verdict { return r.Verdict }))
 	switch {
 	case c.Outcome() == judge.Worse:
 		return fmt.Sprintf("REGRESSED: %s. In all: %s", numfmt.List(casesOf(c, judge.Regressed), mostNames), counts)
@@ -36,7 +36,7 @@ func comparisonHeadline(c *judge.Comparison) string {
 	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Margin), counts)
 }
 
-func casesOf(c *judge.Comparison, v judge.GateVerdict) []string {
+func casesOf(c *judge.Comparison, v judge.Verdict) []string {
 	rows := slices.DeleteFunc(slices.Clone(c.Rows), func(r judge.HistorySeries) bool { return r.Verdict != v })
 	return chart.Distinct(rows, func(r judge.HistorySeries) string { return r.Case() })
 }
@@ -49,7 +49,7 @@ func comparisonFindings(c *judge.Comparison) (out []string) {
 			out = append(out, r.Case()+": "+r.Note())
 		}
 	}
-	for _, v := range []judge.GateVerdict{judge.OnlyBase, judge.OnlyNew} {
+	for _, v := range []judge.Verdict{judge.OnlyBase, judge.OnlyNew} {
 		if names := casesOf(c, v); len(names) > 0 {
 			out = append(out, fmt.Sprintf("%s%s (%d): %s", strings.ToUpper(string(v[:1])), v[1:], len(names), numfmt.List(names, mostNames)))
 		}
@@ -58,7 +58,7 @@ func comparisonFindings(c *judge.Comparison) (out []string) {
 }
 
 func comparisonRemarks(c *judge.Comparison) (out []string) {
-	has := func(v judge.GateVerdict) bool {
+	has := func(v judge.Verdict) bool {
 		return slices.ContainsFunc(c.Rows, func(r judge.HistorySeries) bool { return r.Verdict == v })
 	}
 	if c.Tests > 0 {
@@ -128,7 +128,7 @@ func seriesFindings(h *judge.History, s *judge.HistorySeries) (out []string) {
 }
 
 func historyHeadline(h *judge.History) string {
-	var vs []judge.GateVerdict
+	var vs []judge.Verdict
 	var bad []string
 	for i := range h.Series {
 		s := &h.Series[i]
@@ -160,7 +160,7 @@ func historyRemarks(h *judge.History) (out []string) {
 			numfmt.Plural(h.Tests, "comparison"), share(h.Level), roundsText(h.Tables())))
 	out = append(out, noisyNote(h.Tables())...)
 	for _, v := range []struct {
-		verdict judge.GateVerdict
+		verdict judge.Verdict
 		remedy  string
 	}{
 		{judge.FewRuns, fmt.Sprintf("Too few runs: neighbours differ, or their intervals do not exclude a loss of more than %s, and fewer than %s cannot separate a step from an off day. 'locklab compare --interleave OLD NEW' compares two builds in one evening.", share(h.Margin), few)},
@@ -225,7 +225,7 @@ func figureText(f *judge.Figure, format func(float64) string) string {
 	return numfmt.Plain(chart.FigureText(f, format))
 }
 
-func planned(v judge.GateVerdict) bool { return v != judge.OnlyBase && v != judge.OnlyNew }
+func planned(v judge.Verdict) bool { return v != judge.OnlyBase && v != judge.OnlyNew }
 
 var csvColumns = []string{
 	"machine", "lock", "workload", "workers", "metric", "unit", "better", "run", "figure", "figure_lo", "figure_hi", "figure_n",
@@ -254,7 +254,7 @@ func csvLines(t judge.Table, r judge.Entry, column int) [][]any {
 			of.Runs[column].Figure = c.Rate
 		}
 	}
-	run, change := of.Runs[column], judge.GateVerdict("")
+	run, change := of.Runs[column], judge.Verdict("")
 	if run.Change != nil {
 		change = run.Change.Verdict
 	}
