@@ -47,7 +47,7 @@ func (b *batch) judgeTry(t *Try, s *Subject, over int64) *result.FaultResult {
 	for _, anomaly := range seen {
 		r.Seen[anomaly] = 1
 	}
-	r.Notes, r.Figures = append(s.notes, j.Notes...), s.figures
+	r.Notes, r.Figures = append(s.notes, result.Each(j.Findings, func(f oracle.Finding) string { return f.Text })...), s.figures
 	if s.history.cut {
 		r.Notes = append(r.Notes, fmt.Sprintf("the history has more than %d events: the rest was not judged", s.history.most))
 	}

@@ -210,7 +210,7 @@ func TestAgreement(t *testing.T) {
 		bad := len(j.Overlaps)+j.Found[TokenFell]+j.Found[Misled] > 0
 		got, at := checkLinear(&j, c.r, 2*time.Second, time.Minute, 1+int(seed%3))
 		if got != NotProven && (got == Violated) != bad {
-			t.Fatalf("seed %d, %+v: the oracle finds %v, porcupine %s at %v: %+v", seed, c.r, j.Notes, got, at, h)
+			t.Fatalf("seed %d, %+v: the oracle finds %v, porcupine %s at %v: %+v", seed, c.r, j.Findings, got, at, h)
 		}
 		count(got != NotProven, "decided")
 		count(bad, "wrong")
