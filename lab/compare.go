@@ -105,7 +105,7 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 var withoutMeasuring = strings.Fields("margin alpha metric format to interleave locks any-host help")
 
 func metricNames() []string {
-	return each(judge.Metrics, func(m *result.Metric) string { return m.Name })
+	return result.Each(judge.Metrics, func(m *result.Metric) string { return m.Name })
 }
 
 func (o *compareOptions) changesFlags(f *pflag.FlagSet) {
@@ -217,7 +217,7 @@ func (o *compareOptions) options() (how judge.CompareOptions, err error) {
 // among returns a matcher of --locks to locks of the runs, which this program may lack.
 func (o *compareOptions) among(runs ...*result.Run) (func(result.Lock) bool, error) {
 	p := o.run.program
-	known := each(locksOf(runs...), func(l result.Lock) *harness.Variant {
+	known := result.Each(locksOf(runs...), func(l result.Lock) *harness.Variant {
 		return &harness.Variant{Name: l.Name, Doc: l.Doc, Family: l.Family, Status: l.Status, Traits: l.Traits}
 	})
 	if len(known) == 0 {
