@@ -30,10 +30,6 @@ func (s *semaphore) acquire(done <-chan struct{}) bool {
 		schedule(OpAcquire, word32(&s.count), 0, 0)
 		return true
 	}
-	if done == nil {
-		<-s.tokens
-		return true
-	}
 	select {
 	case <-s.tokens:
 		return true

@@ -11,6 +11,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
+	"locklab/harness/result"
 )
 
 // axes are the workload axes from the user. An empty list stands for its default.
@@ -131,7 +132,7 @@ func (a axes) workloads(v *harness.Variant, cpus int) []harness.Workload {
 	if a.auto() {
 		workers = pool(v, cpus)
 	}
-	workers = slices.Compact(each(workers, func(n int) int { return max(n, a.processes) }))
+	workers = slices.Compact(result.Each(workers, func(n int) int { return max(n, a.processes) }))
 	if remote || !v.Traits.FollowsWait {
 		waits = []harness.WaitPolicy{harness.WaitAdaptive}
 	}
@@ -178,7 +179,7 @@ func followsWait(v *harness.Variant) bool { return v.Traits.FollowsWait }
 // unheeded names the locks that an axis does not vary.
 func (o runOptions) unheeded(p *measure.Plan) (lines []string) {
 	say := func(text string, of func(*harness.Variant) bool) {
-		names := each(filter(p.Locks(), of), func(v *harness.Variant) string { return v.Name })
+		names := result.Each(filter(p.Locks(), of), func(v *harness.Variant) string { return v.Name })
 		if names != nil {
 			lines = append(lines, text+": "+strings.Join(names, ", "))
 		}
@@ -228,13 +229,6 @@ func filter[T any](all []T, keep func(T) bool) (kept []T) {
 		}
 	}
 	return kept
-}
-
-func each[T, U any](all []T, f func(T) U) (out []U) {
-	for _, x := range all {
-		out = append(out, f(x))
-	}
-	return out
 }
 
 func or[T any](given []T, otherwise ...T) []T {

@@ -89,7 +89,7 @@ func TestBrief(t *testing.T) {
 		o.record(&m, p)
 		requireNoError(t, recall(flags, "DIR", m))
 		work := func(c measure.Case) harness.Workload { return c.Workload }
-		if q, err := again.planAgain(m); err != nil || q.Rounds != p.Rounds || q.Every != p.Every || !slices.Equal(each(q.Cases, work), each(p.Cases, work)) {
+		if q, err := again.planAgain(m); err != nil || q.Rounds != p.Rounds || q.Every != p.Every || !slices.Equal(result.Each(q.Cases, work), result.Each(p.Cases, work)) {
 			t.Errorf("run %s: %d cases in %d rounds, every %v; resumed %+v, error %v", c.args, len(p.Cases), p.Rounds, p.Every, q, err)
 		}
 	}

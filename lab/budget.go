@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/numfmt"
 	"locklab/internal/stat"
 )
@@ -87,7 +88,7 @@ func (o runOptions) fitWindows(p *measure.Plan, budget time.Duration) {
 
 // baseOf returns the window with which setWindows sets the windows of p.
 func (o runOptions) baseOf(p *measure.Plan) time.Duration {
-	return slices.Min(each(p.Cases, func(c measure.Case) time.Duration {
+	return slices.Min(result.Each(p.Cases, func(c measure.Case) time.Duration {
 		if c.Lock.Remote != nil && o.duration == 0 {
 			return c.Workload.Window / remoteStretch
 		}

@@ -170,7 +170,7 @@ func (c *chaosRun) keep(r *result.FaultResult) error {
 }
 
 func (c *chaosRun) print(out io.Writer) error {
-	rows := each(c.results, result.JudgeFault)
+	rows := result.Each(c.results, result.JudgeFault)
 	slices.SortStableFunc(rows, func(a, b result.FaultOutcome) int { return order(a.Fault.Scenario) - order(b.Fault.Scenario) })
 	return page.WriteFaults(out, rows, width(out))
 }

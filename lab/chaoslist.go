@@ -57,7 +57,7 @@ func (p *Program) scenarios(words []string) ([]*chaos.Scenario, error) {
 }
 
 func scenarioNames() []string {
-	return each(chaos.Suite, func(s *chaos.Scenario) string { return s.Name })
+	return result.Each(chaos.Suite, func(s *chaos.Scenario) string { return s.Name })
 }
 
 func (p *Program) listScenarios(out io.Writer, ss []*chaos.Scenario, verbose bool) error {
@@ -75,7 +75,7 @@ func (p *Program) listScenarios(out io.Writer, ss []*chaos.Scenario, verbose boo
 }
 
 func guarantees(gs []result.Guarantee) string {
-	return cmp.Or(strings.Join(each(gs, func(g result.Guarantee) string { return string(g) }), ", "), "-")
+	return cmp.Or(strings.Join(result.Each(gs, func(g result.Guarantee) string { return string(g) }), ", "), "-")
 }
 
 func subjects(locks []*harness.Variant, s *chaos.Scenario) []*harness.Variant {

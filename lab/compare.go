@@ -105,7 +105,7 @@ func (o *compareOptions) flags(cmd *cobra.Command) {
 var withoutMeasuring = strings.Fields("tolerance alpha metric format to interleave locks any-host help")
 
 func metricNames() []string {
-	return each(judge.Metrics, func(m *result.Metric) string { return m.Name })
+	return result.Each(judge.Metrics, func(m *result.Metric) string { return m.Name })
 }
 
 func (o *compareOptions) changesFlags(f *pflag.FlagSet) {
@@ -194,7 +194,7 @@ func (o *compareOptions) locks(how judge.CompareOptions, run *result.Run, stdout
 	return o.print(x, judge.Fine, stdout, stderr)
 }
 
-func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdout, stderr io.Writer) error {
+func (o *compareOptions) print(x *page.Changes, outcome judge.Outcome, stdout, stderr io.Writer) error {
 	if o.format == "csv" {
 		for _, text := range x.Asides() {
 			fmt.Fprintln(stderr, text)
@@ -203,7 +203,7 @@ func (o *compareOptions) print(x *page.Changes, outcome judge.GateOutcome, stdou
 	if err := x.Write(stdout, o.format, width(stdout)); err != nil {
 		return err
 	}
-	return map[judge.GateOutcome]error{judge.Worse: errRegressed, judge.Unsure: errUnsure}[outcome]
+	return map[judge.Outcome]error{judge.Worse: errRegressed, judge.Unsure: errUnsure}[outcome]
 }
 
 func (o *compareOptions) options() (how judge.CompareOptions, err error) {
@@ -217,7 +217,7 @@ func (o *compareOptions) options() (how judge.CompareOptions, err error) {
 // among returns a matcher of --locks to locks of the runs, which this program may lack.
 func (o *compareOptions) among(runs ...*result.Run) (func(result.Lock) bool, error) {
 	p := o.run.program
-	known := each(locksOf(runs...), func(l result.Lock) *harness.Variant {
+	known := result.Each(locksOf(runs...), func(l result.Lock) *harness.Variant {
 		return &harness.Variant{Name: l.Name, Doc: l.Doc, Family: l.Family, Status: l.Status, Traits: l.Traits}
 	})
 	if len(known) == 0 {

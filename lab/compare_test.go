@@ -21,7 +21,7 @@ import (
 const slowed = "LOCKLAB_TEST_SLOWED"
 
 func suiteUnderTest() []*harness.Variant {
-	return each(catalog.All(), func(v *harness.Variant) *harness.Variant {
+	return result.Each(catalog.All(), func(v *harness.Variant) *harness.Variant {
 		if v.Name != "ticket" || os.Getenv(slowed) == "" {
 			return v
 		}

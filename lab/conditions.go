@@ -6,6 +6,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/measure"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 	"locklab/internal/numfmt"
 )
@@ -76,7 +77,7 @@ func (o runOptions) unconditioned(p *measure.Plan) string {
 	if few, _ := o.whole(); few || !o.hasDefaultConditions() {
 		return ""
 	}
-	envs := filter(each(p.Needs(), backend.UsersServer), func(env string) bool { return env != "" })
+	envs := filter(result.Each(p.Needs(), backend.UsersServer), func(env string) bool { return env != "" })
 	if envs == nil {
 		return ""
 	}

@@ -140,7 +140,7 @@ func (s surrounding) printTopology(row func(heading, name, format string, args .
 			continue // no CPU is nearer
 		}
 		previous = len(groups)
-		lists := each(groups, func(g []int) string { return machine.ListCPUs(slices.Sorted(slices.Values(g))) })
+		lists := result.Each(groups, func(g []int) string { return machine.ListCPUs(slices.Sorted(slices.Values(g))) })
 		row("CPUs", r.String(), "%s", strings.Join(lists, " | "))
 	}
 }

@@ -16,8 +16,8 @@ import (
 
 func exportCommand() *cobra.Command {
 	var format, out string
-	names := each(result.Exports, func(e *result.Export) string { return e.Name })
-	docs := each(result.Exports, func(e *result.Export) string { return fmt.Sprintf("  %-13s %s", e.Name, e.Doc) })
+	names := result.Each(result.Exports, func(e *result.Export) string { return e.Name })
+	docs := result.Each(result.Exports, func(e *result.Export) string { return fmt.Sprintf("  %-13s %s", e.Name, e.Doc) })
 	cmd := &cobra.Command{
 		Use:   "export DIR",
 		Short: "Export the results of a run: CSV, benchstat, HdrHistogram",

@@ -42,7 +42,7 @@ func (g *guarding) runFlags(cmd *cobra.Command) {
 }
 
 func guaranteeNames() []string {
-	return each(result.Guarantees, func(g result.Guarantee) string { return string(g) })
+	return result.Each(result.Guarantees, func(g result.Guarantee) string { return string(g) })
 }
 
 func parseGuarantee(name string) (result.Guarantee, error) {
@@ -119,7 +119,7 @@ func (g *guarding) addFaults(run *result.Run) error {
 }
 
 func (g *guarding) compares(locks []result.Lock) error {
-	names := each(locks, func(l result.Lock) string { return l.Name })
+	names := result.Each(locks, func(l result.Lock) string { return l.Name })
 	if g.baseline == "" || slices.Contains(names, g.baseline) {
 		return nil
 	}

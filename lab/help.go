@@ -201,10 +201,12 @@ func (p *Program) names() map[string]func() []string {
 		"trace": p.words, "list": p.words, "chaos list": scenarioNames,
 		"--locks": p.words, "--baseline": p.words, "compare --to": p.words, "history --to": p.words,
 		"--scenario": scenarioNames, "--metric": metricNames, "--require": guaranteeNames,
-		"export --format": func() []string { return each(result.Exports, func(e *result.Export) string { return e.Name }) },
+		"export --format": func() []string { return result.Each(result.Exports, func(e *result.Export) string { return e.Name }) },
 		"report --format": func() []string { return []string{"json"} }, "compare --format": func() []string { return page.ChangesFormats },
-		"--machine": func() []string { return each(simulate.List(), func(m *simulate.Machine) string { return m.Name }) },
-		"--accept":  machine.WarningKinds, "--place": func() []string { return slices.Collect(maps.Keys(places)) },
+		"--machine": func() []string {
+			return result.Each(simulate.List(), func(m *simulate.Machine) string { return m.Name })
+		},
+		"--accept": machine.WarningKinds, "--place": func() []string { return slices.Collect(maps.Keys(places)) },
 	}
 }
 
@@ -217,7 +219,7 @@ func (p *Program) completeNames(cmd *cobra.Command) {
 			if strings.HasPrefix(typed[last:], "-") {
 				last++
 			}
-			return each(words(), func(word string) string { return typed[:last] + word }), cobra.ShellCompDirectiveNoFileComp
+			return result.Each(words(), func(word string) string { return typed[:last] + word }), cobra.ShellCompDirectiveNoFileComp
 		}
 	}
 	if words := names[path]; words != nil {

@@ -181,7 +181,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 			hint = fmt.Sprintf("; give the value of --%s after an equals sign: --%[1]s=%s", f.Name, args[0])
 		}
 	})
-	names := each(cmd.Commands(), (*cobra.Command).Name)
+	names := result.Each(cmd.Commands(), (*cobra.Command).Name)
 	hint = cmp.Or(hint, nearest.Hint(args[0], names))
 	return usage("unexpected %q%s; see '%s --help'", args[0], hint, cmd.CommandPath())
 }

@@ -27,7 +27,7 @@ func (p *Program) listCommand() *cobra.Command {
 				return err
 			}
 			if asJSON {
-				return encodeJSON(cmd.OutOrStdout(), each(locks, result.Describe))
+				return encodeJSON(cmd.OutOrStdout(), result.Each(locks, result.Describe))
 			}
 			return listTable(cmd.OutOrStdout(), locks, verbose)
 		},

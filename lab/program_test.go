@@ -9,6 +9,7 @@ import (
 
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness"
+	"locklab/harness/result"
 	spinlab "locklab/spinlock/lab"
 
 	"github.com/spf13/cobra"
@@ -66,7 +67,7 @@ func TestOwnName(t *testing.T) {
 		}
 	}
 	const want = "agree compare completion env export hardware history list man merge report run schema simulate version"
-	if got := strings.Join(each(commands, (*cobra.Command).Name), " "); got != want {
+	if got := strings.Join(result.Each(commands, (*cobra.Command).Name), " "); got != want {
 		t.Errorf("commands %s, want %s: none for locks that send messages", got, want)
 	}
 	if _, err := p.choose([]string{"other"}); err == nil || !strings.Contains(err.Error(), "'bench list'") {

@@ -163,7 +163,7 @@ func (o *runOptions) follow(flags *pflag.FlagSet, s setting) (*measure.Plan, err
 }
 
 func sharedServers(p *measure.Plan) error {
-	missing := each(filter(p.Needs(), func(kind string) bool { return backend.UsersServer(kind) == "" }), variable)
+	missing := result.Each(filter(p.Needs(), func(kind string) bool { return backend.UsersServer(kind) == "" }), variable)
 	if missing == nil {
 		return nil
 	}

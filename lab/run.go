@@ -178,7 +178,7 @@ func (o *runOptions) ready(ctx context.Context, flags *pflag.FlagSet, stderr io.
 		err = sharedServers(plan)
 	}
 	if err == nil {
-		err = o.guarantees.compares(each(plan.Locks(), result.Describe))
+		err = o.guarantees.compares(result.Each(plan.Locks(), result.Describe))
 	}
 	if err != nil {
 		return nil, nil, nil, err
@@ -247,7 +247,7 @@ func printSkipped(stderr io.Writer, skipped []result.Skip) {
 func (o *runOptions) tryFailures(ctx context.Context, m *measuring, dir string, earlier *result.Run) error {
 	c := chaosRun{program: o.program, short: true, seed: o.seed, store: store{out: dir, file: m.out}, later: reportTime}
 	remote := filter(m.plan.Locks(), func(v *harness.Variant) bool { return v.Remote != nil })
-	if c.locks = each(remote, func(v *harness.Variant) string { return v.Name }); len(remote) == 0 {
+	if c.locks = result.Each(remote, func(v *harness.Variant) string { return v.Name }); len(remote) == 0 {
 		return nil
 	}
 	fmt.Fprintln(m.stderr, "failure scenarios: half a minute")

@@ -97,9 +97,9 @@ func (s *saver) saveRun(dir string, run *result.Run) (err error) {
 		return err
 	}
 	errs := slices.Concat(
-		each(run.Results, func(r *result.Result) error { return out.Append(result.Record{Result: r}) }),
-		each(run.Machines, func(m *result.ModelMachine) error { return out.Append(result.Record{Machine: m}) }),
-		each(run.Simulations, func(s *result.Simulation) error { return out.Append(result.Record{Simulation: s}) }))
+		result.Each(run.Results, func(r *result.Result) error { return out.Append(result.Record{Result: r}) }),
+		result.Each(run.Machines, func(m *result.ModelMachine) error { return out.Append(result.Record{Machine: m}) }),
+		result.Each(run.Simulations, func(s *result.Simulation) error { return out.Append(result.Record{Simulation: s}) }))
 	err = errors.Join(cmp.Or(errs...), out.Sync(), out.Finish(func(*result.Manifest) {}), os.Chmod(beside, 0o755))
 	if err == nil {
 		_ = syscall.Rmdir(dir) // os.Rename replaces not even an empty directory

@@ -91,7 +91,7 @@ func found(c measure.Case, k result.Saturation) string {
 	if k.Missing != "" {
 		return fmt.Sprintf("no saturation point of %s: it %s", c.Name(), k.Missing)
 	}
-	return fmt.Sprintf("saturation point of %s: %v; measured at %s", c.Name(), k, strings.Join(each(k.Rates, harness.Rate.String), ", "))
+	return fmt.Sprintf("saturation point of %s: %v; measured at %s", c.Name(), k, strings.Join(result.Each(k.Rates, harness.Rate.String), ", "))
 }
 
 func soughtConditions(k result.Saturation) string {

@@ -124,7 +124,7 @@ func TestSeekWords(t *testing.T) {
 func TestSeekPlanned(t *testing.T) {
 	o := optionsOf(t, "--locks=mcs,redis-queue,peterson --rate=closed,auto,500/s --deadline=10ms")
 	p := requirePlan(t, o)
-	names := each(p.Cases, func(c measure.Case) string { return strings.TrimPrefix(c.Name(), "lock=") })
+	names := result.Each(p.Cases, func(c measure.Case) string { return strings.TrimPrefix(c.Name(), "lock=") })
 	n := autoLocalWorkers * runtime.GOMAXPROCS(0)
 	for _, want := range []string{"redis-queue/workers=64/hold=0s", "redis-queue/workers=64/deadline=10ms/hold=0s/rate=auto", "redis-queue/workers=64/rate=500-per-s/deadline=10ms/hold=0s",
 		"mcs/workers=" + strconv.Itoa(n) + "/deadline=10ms/hold=100ns/rate=auto",
@@ -154,7 +154,7 @@ func TestSeekPlannedAgain(t *testing.T) {
 		Saturations: []result.Saturation{{Lock: "sync-mutex", Workload: load, Rates: []harness.Rate{1e5, 2e5}}, {Lock: "redis-poll", Workload: harness.Workload{Workers: 4}, Missing: "was not acquired once"}}}
 	p, err := o.planAgain(m)
 	requireNoError(t, err)
-	got := each(p.Cases, func(c measure.Case) string {
+	got := result.Each(p.Cases, func(c measure.Case) string {
 		return fmt.Sprintf("%s %v %v", c.Lock.Name, c.Workload.Rate, c.Workload.Window)
 	})
 	slices.Sort(got)

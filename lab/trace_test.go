@@ -12,6 +12,7 @@ import (
 	"locklab/cmd/locklab/catalog"
 	"locklab/harness"
 	"locklab/harness/locktest"
+	"locklab/harness/result"
 	"locklab/internal/backend"
 	"locklab/internal/trace"
 )
@@ -45,7 +46,7 @@ func linesOf(t trace.Trace) (lines []string) {
 		if s.Kind == "server" {
 			continue
 		}
-		line := fmt.Sprintf("%s %s | %s", s.Client, s, strings.Join(each(s.Tree, trace.Node.String), "; "))
+		line := fmt.Sprintf("%s %s | %s", s.Client, s, strings.Join(result.Each(s.Tree, trace.Node.String), "; "))
 		lines = append(lines, strings.TrimSpace(token.ReplaceAllString(ticket.ReplaceAllString(line, "#$2"), "")))
 	}
 	return lines

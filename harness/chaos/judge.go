@@ -47,7 +47,7 @@ func (b *batch) judgeTry(t *Try, s *Subject, over int64) *result.FaultResult {
 	for _, anomaly := range seen {
 		r.Seen[anomaly] = 1
 	}
-	r.Notes, r.Figures = append(s.notes, j.Notes...), s.figures
+	r.Notes, r.Figures = append(s.notes, result.Each(j.Findings, func(f oracle.Finding) string { return f.Text })...), s.figures
 	if s.history.cut {
 		r.Notes = append(r.Notes, fmt.Sprintf("the history has more than %d events: the rest was not judged", s.history.most))
 	}
@@ -83,13 +83,13 @@ func reason(err error) string {
 // prove also checks the history with porcupine, which accounts for refusals and attempts
 // of unknown outcome. A check that does not finish in time counts as not proven.
 func (b *batch) prove(r *result.FaultResult, j *oracle.Judgement, rules oracle.Rules) {
-	check := oracle.CheckLinear(j, rules, time.Second/2, 2*time.Second)
+	linear, at := oracle.CheckLinear(j, rules, time.Second/2, 2*time.Second)
 	proven := result.FaultFigure{Name: "history proven", Values: []float64{0}}
-	switch check.Verdict {
+	switch linear {
 	case oracle.Violated:
 		r.Seen[oracle.Misled] = 1
 		r.Notes = append(r.Notes, fmt.Sprintf("misled: no lock could have done what its clients were told in the %v from %v on",
-			time.Duration(check.Violated.To-check.Violated.From), time.Duration(check.Violated.From-j.Start)))
+			time.Duration(at.To-at.From), time.Duration(at.From-j.Start)))
 	case oracle.Proven:
 		proven.Values[0] = 1
 	}

@@ -8,20 +8,20 @@ import (
 
 // A Case is the part of an [Entry] in a table of runs: a lock with a number of workers.
 type Case struct {
-	Workers int         `json:"workers"`
-	Verdict GateVerdict `json:"verdict"`
-	Notable bool        `json:"notable"`         // its runs are worth showing
-	Level   *Figure     `json:"level,omitempty"` // of a history: the median, the least and the greatest run since the last change; N counts runs
-	Runs    []CaseRun   `json:"runs"`            // by column
+	Workers int       `json:"workers"`
+	Verdict Verdict   `json:"verdict"`
+	Notable bool      `json:"notable"`         // its runs are worth showing
+	Level   *Figure   `json:"level,omitempty"` // of a history: the median, the least and the greatest run since the last change; N counts runs
+	Runs    []CaseRun `json:"runs"`            // by column
 }
 
 // A CaseRun is a case in a run.
 type CaseRun struct {
-	Figure   *Figure     `json:"figure"`
-	Violated bool        `json:"violated"`
-	Note     string      `json:"note"`             // the reason for a missing figure
-	Change   *Change     `json:"change,omitempty"` // a step that begins with the run
-	Off      GateVerdict `json:"off,omitempty"`    // of a single run off its level
+	Figure   *Figure `json:"figure"`
+	Violated bool    `json:"violated"`
+	Note     string  `json:"note"`             // the reason for a missing figure
+	Change   *Change `json:"change,omitempty"` // a step that begins with the run
+	Off      Verdict `json:"off,omitempty"`    // of a single run off its level
 }
 
 // Tables returns c as one table for each metric and workload: a row is a case, the columns

@@ -11,36 +11,36 @@ import (
 	"locklab/internal/stat"
 )
 
-// A GateVerdict is the conclusion about one case.
-type GateVerdict string
+// A Verdict is the conclusion about one case.
+type Verdict string
 
 // The verdicts. The tolerance is CompareOptions.Tolerance. The interval is of the ratio of the
 // new figure to the old.
 const (
-	NotWorse       GateVerdict = "not worse"       // within the tolerance, or better: the interval excludes worse
-	Better         GateVerdict = "better"          // by more than the tolerance, over the whole interval
-	Regressed      GateVerdict = "regressed"       // likewise worse; or the new run broke a promise of the lock
-	NotSignificant GateVerdict = "not significant" // the interval does not exclude worse
-	TooFewRounds   GateVerdict = "too few rounds"  // no difference, however great, could be significant
-	Unmeasured     GateVerdict = "not measured"    // planned in a run, and not measured in all its rounds
-	OnlyBase       GateVerdict = "only in BASE"
-	OnlyNew        GateVerdict = "only in NEW"
-	NoBase         GateVerdict = "no baseline"  // the old run broke a promise of the lock, so it has no speed
-	Elsewhere      GateVerdict = "inconclusive" // the runs are of two machines, which may explain the difference
-	Expected       GateVerdict = "broken lock"  // it broke a promise, as expected of a lock kept to show that
+	NotWorse       Verdict = "not worse"       // within the tolerance, or better: the interval excludes worse
+	Better         Verdict = "better"          // by more than the tolerance, over the whole interval
+	Regressed      Verdict = "regressed"       // likewise worse; or the new run broke a promise of the lock
+	NotSignificant Verdict = "not significant" // the interval does not exclude worse
+	TooFewRounds   Verdict = "too few rounds"  // no difference, however great, could be significant
+	Unmeasured     Verdict = "not measured"    // planned in a run, and not measured in all its rounds
+	OnlyBase       Verdict = "only in BASE"
+	OnlyNew        Verdict = "only in NEW"
+	NoBase         Verdict = "no baseline"  // the old run broke a promise of the lock, so it has no speed
+	Elsewhere      Verdict = "inconclusive" // the runs are of two machines, which may explain the difference
+	Expected       Verdict = "broken lock"  // it broke a promise, as expected of a lock kept to show that
 )
 
 // Verdicts lists the verdicts on a case, the worst first.
-var Verdicts = []GateVerdict{Regressed, OffRun, Elsewhere, NotSignificant, TooFewRounds, Unmeasured, FewRuns, NoBase, Better, Steady, NotWorse, OneRun, Expected, OnlyBase, OnlyNew}
+var Verdicts = []Verdict{Regressed, OffRun, Elsewhere, NotSignificant, TooFewRounds, Unmeasured, FewRuns, NoBase, Better, Steady, NotWorse, OneRun, Expected, OnlyBase, OnlyNew}
 
-// An GateOutcome summarizes all verdicts.
-type GateOutcome string
+// An Outcome summarizes all verdicts.
+type Outcome string
 
 // The outcomes, the worst first.
 const (
-	Worse  GateOutcome = "regressed" // at least one case regressed
-	Unsure GateOutcome = "unsure"    // no case regressed, and at least one is inconclusive
-	Fine   GateOutcome = "no worse"
+	Worse  Outcome = "regressed" // at least one case regressed
+	Unsure Outcome = "unsure"    // no case regressed, and at least one is inconclusive
+	Fine   Outcome = "no worse"
 )
 
 // CompareOptions determine when a difference counts. The zero value of each field is its
@@ -77,14 +77,14 @@ type Comparison struct {
 
 // Outcome returns the worst of c's verdicts. Cases that only one run planned do not
 // matter. Planned results that a run lacks do, unless a case regressed.
-func (c *Comparison) Outcome() GateOutcome {
+func (c *Comparison) Outcome() Outcome {
 	if out := outcomeOf(c.Rows); out != Fine || len(c.Gaps) == 0 {
 		return out
 	}
 	return Unsure
 }
 
-func outcomeOf(ss []HistorySeries) GateOutcome {
+func outcomeOf(ss []HistorySeries) Outcome {
 	out := Fine
 	for _, s := range ss {
 		switch s.Verdict {
@@ -197,7 +197,7 @@ func judgeTests(rows []HistorySeries, tests []test, alpha, tolerance float64, pa
 	return level
 }
 
-func judgeRatio(m *result.Metric, ratio stat.Ratio, tolerance float64) GateVerdict {
+func judgeRatio(m *result.Metric, ratio stat.Ratio, tolerance float64) Verdict {
 	worse := worse(m, ratio)
 	switch {
 	case !ratio.Enough() || math.IsNaN(ratio.Median):

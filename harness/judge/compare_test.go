@@ -58,8 +58,8 @@ func TestVerdicts(t *testing.T) {
 		base, new []float64
 		o         CompareOptions
 		paired    bool
-		want      GateVerdict
-		outcome   GateOutcome
+		want      Verdict
+		outcome   Outcome
 	}{
 		{"equal", spreadAround(1e6, 0.02, 10), spreadAround(1.001e6, 0.02, 10), none, false, NotWorse, Fine},
 		{"all rounds the same", spreadAround(1e6, 0, 10), spreadAround(1e6, 0, 10), none, false, NotWorse, Fine},
@@ -125,8 +125,8 @@ func TestSelf(t *testing.T) {
 func TestJudgeRatio(t *testing.T) {
 	for _, x := range []struct {
 		lo, hi float64 // of the ratio of a rate, the new to the old
-		want   GateVerdict
-		time   GateVerdict // of a time with that ratio
+		want   Verdict
+		time   Verdict // of a time with that ratio
 	}{
 		{0.85, 0.95, Regressed, Better},
 		{0.85, 0.954, NotSignificant, NotWorse}, // 1/1.05 is 0.952
@@ -170,8 +170,8 @@ func TestViolations(t *testing.T) {
 		name            string
 		inBase, inNew   bool
 		status          harness.Status
-		want            GateVerdict
-		outcome         GateOutcome
+		want            Verdict
+		outcome         Outcome
 		note, notInNote string
 	}{
 		{"new", false, true, harness.Correct, Regressed, Worse, "NEW violated exclusion in 1 of 10 rounds: 2 of 9 increments lost", "BASE"},
@@ -242,7 +242,7 @@ func TestFloors(t *testing.T) {
 	}
 	for _, c := range []struct {
 		base, new *result.Run
-		want      GateVerdict
+		want      Verdict
 	}{
 		{waits(20, 30), waits(22, 60), NotWorse},      // floors of 100 and 110
 		{waits(20, 30), waits(20, 900), Regressed},    // from at most 100

@@ -13,12 +13,12 @@ import (
 
 // The verdicts on a series of runs, in addition to those on two.
 const (
-	Steady   GateVerdict = "no change found"          // no step, with enough runs for one
-	FewRuns  GateVerdict = "too few runs"             // a step and an off day cannot be distinguished
-	OffRun   GateVerdict = "newest run is an outlier" // to the worse; another run will show whether it stays
-	OneRun   GateVerdict = "measured once"
-	OffWorse GateVerdict = "outlier, worse"  // a single run off its level
-	OffBest  GateVerdict = "outlier, better" // likewise
+	Steady   Verdict = "no change found"          // no step, with enough runs for one
+	FewRuns  Verdict = "too few runs"             // a step and an off day cannot be distinguished
+	OffRun   Verdict = "newest run is an outlier" // to the worse; another run will show whether it stays
+	OneRun   Verdict = "measured once"
+	OffWorse Verdict = "outlier, worse"  // a single run off its level
+	OffBest  Verdict = "outlier, better" // likewise
 )
 
 // HistoryOptions determine the runs of a series, and when a difference counts.
@@ -76,7 +76,7 @@ type HistorySeries struct {
 	Metric   *result.Metric
 	Points   []HistoryPoint // one of each run of the machine
 	Changes  []Change
-	Verdict  GateVerdict
+	Verdict  Verdict
 
 	to []string // HistoryOptions.To
 }
@@ -91,20 +91,20 @@ type HistoryPoint struct {
 	// Before is the ratio to the last earlier run with a figure, with P corrected for
 	// all comparisons. Verdict is on these two runs. N is 0 in the first run.
 	Before  stat.Ratio
-	Verdict GateVerdict
+	Verdict Verdict
 
-	Off GateVerdict // OffWorse or OffBest for a single run off its level, else ""
+	Off Verdict // OffWorse or OffBest for a single run off its level, else ""
 
 	value float64 // input of the search for steps
 }
 
 // A Change is a step of a series that exceeds the tolerance.
 type Change struct {
-	At      int         `json:"-"`       // the first point after it
-	Old     float64     `json:"before"`  // the median of the runs of that level
-	New     float64     `json:"after"`   // likewise
-	Ratio   *Ratio      `json:"ratio"`   // of the runs after it to the runs before; 95 %; P is corrected for all cases of the machine
-	Verdict GateVerdict `json:"verdict"` // Better or Regressed
+	At      int     `json:"-"`       // the first point after it
+	Old     float64 `json:"before"`  // the median of the runs of that level
+	New     float64 `json:"after"`   // likewise
+	Ratio   *Ratio  `json:"ratio"`   // of the runs after it to the runs before; 95 %; P is corrected for all cases of the machine
+	Verdict Verdict `json:"verdict"` // Better or Regressed
 }
 
 // Title names the figures of s: the metric, and its reference locks.
@@ -128,7 +128,7 @@ func (s *HistorySeries) Figures() int {
 
 // Outcome returns the worst of h's verdicts: Worse if the last change of a case is for
 // the worse, else Unsure if a case is inconclusive.
-func (h *History) Outcome() GateOutcome { return outcomeOf(h.Series) }
+func (h *History) Outcome() Outcome { return outcomeOf(h.Series) }
 
 // NewHistory compares several different runs. The error wraps harness.ErrUsage if no machine has two runs
 // with a case in common.

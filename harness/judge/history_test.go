@@ -79,8 +79,8 @@ func TestHistory(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		xs      []float64
-		want    GateVerdict
-		outcome GateOutcome
+		want    Verdict
+		outcome Outcome
 		changes []int
 		off     []int
 	}{
@@ -191,8 +191,8 @@ func TestHistoryGaps(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		edit    func(runs []*result.Run)
-		want    GateVerdict
-		outcome GateOutcome
+		want    Verdict
+		outcome Outcome
 		at      int
 		gap     string
 	}{

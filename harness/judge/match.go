@@ -56,7 +56,7 @@ func (m *matched) lacks(was, is *plan) string {
 // rows returns the rows of m and their tests. at is the index of the first row in its
 // comparison.
 func (m *matched) rows(at int, metrics []*result.Metric, was, is *plan, paired bool) (rows []HistorySeries, tests []test) {
-	add := func(g *result.Metric, v GateVerdict, note string) *HistorySeries {
+	add := func(g *result.Metric, v Verdict, note string) *HistorySeries {
 		rows = append(rows, HistorySeries{Lock: m.lock, Workload: m.workload, Metric: g, Verdict: v,
 			Points: []HistoryPoint{{Summary: g.Summary(m.runs[0])}, {Summary: g.Summary(m.runs[1]), Gap: note}}})
 		return &rows[len(rows)-1]
@@ -96,7 +96,7 @@ func (m *matched) rows(at int, metrics []*result.Metric, was, is *plan, paired b
 	return rows, tests
 }
 
-func (m *matched) violated() (GateVerdict, string) {
+func (m *matched) violated() (Verdict, string) {
 	inBase, inNew := violations("BASE", m.runs[0]), violations("NEW", m.runs[1])
 	switch {
 	case len(m.runs[1]) == 0 || inBase == "" && inNew == "":
@@ -124,7 +124,7 @@ func violations(side string, rs []*result.Result) string {
 	return fmt.Sprintf("%s violated %s in %d of %s: %s", side, first.Rule, len(broke), numfmt.Plural(len(rs), "round"), first.Detail)
 }
 
-func (m *matched) missing(i int, is *plan) (GateVerdict, string) {
+func (m *matched) missing(i int, is *plan) (Verdict, string) {
 	if len(m.runs[i]) > 0 {
 		return Unmeasured, is.side + " has too few samples for a figure"
 	}

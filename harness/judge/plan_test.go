@@ -35,7 +35,7 @@ func TestGaps(t *testing.T) {
 		new     rates // default x and y as in BASE
 		edit    func(base, next *result.Run)
 		locks   string // the only lock to compare
-		outcome GateOutcome
+		outcome Outcome
 		said    string
 	}{
 		{"whole", nil, func(_, _ *result.Run) {}, "", Fine, "y not worse"},

@@ -94,7 +94,7 @@ func TestTwoMachines(t *testing.T) {
 		name    string
 		edit    func(e *machine.Environment)
 		anyHost bool
-		want    GateVerdict
+		want    Verdict
 	}{
 		{"one machine", func(*machine.Environment) {}, false, Regressed},
 		{"kernel", func(e *machine.Environment) { e.Kernel = "7" }, false, Regressed},
@@ -110,7 +110,7 @@ func TestTwoMachines(t *testing.T) {
 			c.edit(&b.Manifest.Machine)
 			got, err := Compare(a, b, CompareOptions{AnyHost: c.anyHost})
 			requireNoError(t, err)
-			want := map[float64]GateVerdict{0.5: Regressed, 1: NotWorse, 2: Better}[slower]
+			want := map[float64]Verdict{0.5: Regressed, 1: NotWorse, 2: Better}[slower]
 			if c.want == Elsewhere {
 				want = Elsewhere
 			}

@@ -168,7 +168,7 @@ func (s *HistorySeries) Others(i int) (least, most float64) {
 	return least, most
 }
 
-func (s *HistorySeries) offFrom(i int, tolerance float64) GateVerdict {
+func (s *HistorySeries) offFrom(i int, tolerance float64) Verdict {
 	value := s.Points[i].value
 	lo, hi := s.Others(i)
 	worse := func(to float64) float64 {
@@ -193,7 +193,7 @@ func (s *HistorySeries) Notable() bool {
 }
 
 // Changed reports whether two runs differ significantly, by more than the tolerance.
-func (v GateVerdict) Changed() bool { return v == Regressed || v == Better }
+func (v Verdict) Changed() bool { return v == Regressed || v == Better }
 
 func historyWarnings(h *History) (out []string) {
 	for _, site := range h.Sites {

@@ -80,25 +80,25 @@ type Figure struct {
 
 // A Ratio is the figure of a lock divided by the figure of the baseline in the same rounds.
 type Ratio struct {
-	Median  float64 `json:"median"`
-	Lo      float64 `json:"lo"` // 0 if there are too few rounds for an interval
-	Hi      float64 `json:"hi"`
-	N       int     `json:"n"`                // rounds
-	Blocks  int     `json:"blocks,omitempty"` // of the lock, if the locks took turns
-	Reading Outcome `json:"reading"`
-	P       float64 `json:"p"` // of two runs corrected for all comparisons, of two locks not
+	Median  float64      `json:"median"`
+	Lo      float64      `json:"lo"` // 0 if there are too few rounds for an interval
+	Hi      float64      `json:"hi"`
+	N       int          `json:"n"`                // rounds
+	Blocks  int          `json:"blocks,omitempty"` // of the lock, if the locks took turns
+	Reading Significance `json:"reading"`
+	P       float64      `json:"p"` // of two runs corrected for all comparisons, of two locks not
 }
 
-// An Outcome is the result of a comparison with the baseline.
-type Outcome string
+// A Significance grades the difference between a lock and the baseline.
+type Significance string
 
 const (
-	Faster       Outcome = "faster"       // significantly; better, if the metric is no rate
-	Slower       Outcome = "slower"       // significantly
-	Equivalent   Outcome = "equivalent"   // the whole interval is within the tolerance
-	Inconclusive Outcome = "inconclusive" // the interval contains 1
-	Noisy        Outcome = "noisy"        // likewise, and its ends differ by more than the factor NoisyFrom
-	TooFew       Outcome = "too few rounds"
+	Faster       Significance = "faster"       // significantly; better, if the metric is no rate
+	Slower       Significance = "slower"       // significantly
+	Equivalent   Significance = "equivalent"   // the whole interval is within the tolerance
+	Inconclusive Significance = "inconclusive" // the interval contains 1
+	Noisy        Significance = "noisy"        // likewise, and its ends differ by more than the factor NoisyFrom
+	TooFew       Significance = "too few rounds"
 )
 
 // NoisyFrom is the width of an interval, as a ratio of its ends, above which noise hides even large
@@ -131,7 +131,7 @@ func PowerOf(ts []Table) (p Power) {
 }
 
 // Significant reports whether the lock differs significantly from the baseline.
-func (o Outcome) Significant() bool { return o == Faster || o == Slower }
+func (s Significance) Significant() bool { return s == Faster || s == Slower }
 
 // Tables returns a table for each closed-loop workload of run, or for each open-loop one if its
 // locks have no other. The baseline is the lock of that name, if the workload has it, or else

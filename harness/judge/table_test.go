@@ -138,7 +138,7 @@ func TestLongest(t *testing.T) {
 
 // TestUndecided: a ratio has too few rounds, a wide interval or a narrow one around 1.
 func TestUndecided(t *testing.T) {
-	for want, c := range map[Outcome]struct {
+	for want, c := range map[Significance]struct {
 		rounds int
 		noise  float64
 	}{TooFew: {3, 0}, Inconclusive: {8, 0.1}, Noisy: {8, 1}} {

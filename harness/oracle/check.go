@@ -11,14 +11,14 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// A LinearVerdict is the conclusion about a history.
-type LinearVerdict string
+// A Linearity is the conclusion about a history.
+type Linearity string
 
-// The verdicts.
+// The conclusions.
 const (
-	Proven    LinearVerdict = "proven"     // a lock could have done this
-	Violated  LinearVerdict = "violated"   // no lock could
-	NotProven LinearVerdict = "not proven" // inconclusive: a window is too large, or the time was over
+	Proven    Linearity = "proven"     // a lock could have done this
+	Violated  Linearity = "violated"   // no lock could
+	NotProven Linearity = "not proven" // inconclusive: a window is too large, or the time was over
 )
 
 // The limits of a window: larger ones are not proven.
@@ -31,38 +31,32 @@ const (
 // the clock of the history.
 type LinearWindow struct{ From, To int64 }
 
-// A LinearResult is the outcome for the windows of a history.
-type LinearResult struct {
-	Verdict  LinearVerdict
-	Violated LinearWindow // the first violated one, if any
-}
-
 // CheckLinear decides whether a lock with rules r could have made the history that was
-// judged by the same rules. It stops at the first violated window. A window that takes longer
-// than most is not proven, nor are the windows left after total.
-func CheckLinear(j *Judgement, r Rules, most, total time.Duration) LinearResult {
+// judged by the same rules. It stops at the first violated window, and returns it. A window that
+// takes longer than most is not proven, nor are the windows left after total.
+func CheckLinear(j *Judgement, r Rules, most, total time.Duration) (Linearity, LinearWindow) {
 	return checkLinear(j, r, most, total, few)
 }
 
-func checkLinear(j *Judgement, r Rules, most, total time.Duration, size int) LinearResult {
+func checkLinear(j *Judgement, r Rules, most, total time.Duration, size int) (Linearity, LinearWindow) {
 	r.Permits = max(1, r.Permits)
-	res := LinearResult{Verdict: Proven}
+	all := Proven
 	var before state
 	deadline := time.Now().Add(total)
 	for _, w := range cut(operations(j, r), size) {
-		verdict := w.check(before, r, min(most, time.Until(deadline)))
+		linear := w.check(before, r, min(most, time.Until(deadline)))
 		before = w.after(before)
-		switch verdict {
+		switch linear {
 		case Violated:
-			return LinearResult{Violated, w.LinearWindow}
+			return Violated, w.LinearWindow
 		case NotProven:
-			res.Verdict = NotProven
+			all = NotProven
 		}
 	}
-	return res
+	return all, LinearWindow{}
 }
 
-func (w *window) check(s state, r Rules, left time.Duration) LinearVerdict {
+func (w *window) check(s state, r Rules, left time.Duration) Linearity {
 	if len(w.ops) > mostOperations || len(w.clients) > mostClients || left <= 0 {
 		return NotProven
 	}

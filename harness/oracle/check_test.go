@@ -48,7 +48,7 @@ func triesMeanwhile(n int) History {
 		Event{At: 0, Worker: 200, Kind: Tried}, Event{At: 60, Worker: 200, Kind: Refused})
 }
 
-func linearize(h History, r Rules) LinearResult {
+func linearize(h History, r Rules) (Linearity, LinearWindow) {
 	j := Judge(h, r)
 	return CheckLinear(&j, r, 2*time.Second, time.Minute)
 }
@@ -65,7 +65,7 @@ func TestCheck(t *testing.T) {
 		rules       Rules
 		most, total time.Duration
 		history     History
-		want        LinearVerdict
+		want        Linearity
 	}{
 		{"nothing", rules, 0, 0, nil, Proven},
 		{"turns", rules, 0, 0, turns(0, 1000, 5), Proven},
@@ -94,9 +94,9 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			j := Judge(c.history, c.rules)
-			got := CheckLinear(&j, c.rules, cmp.Or(c.most, 2*time.Second), cmp.Or(c.total, time.Minute))
-			if got.Verdict != c.want {
-				t.Errorf("%+v, want %s", got, c.want)
+			got, at := CheckLinear(&j, c.rules, cmp.Or(c.most, 2*time.Second), cmp.Or(c.total, time.Minute))
+			if got != c.want {
+				t.Errorf("%s at %v, want %s", got, at, c.want)
 			}
 		})
 	}
@@ -105,12 +105,12 @@ func TestCheck(t *testing.T) {
 func TestLinearWindows(t *testing.T) {
 	h := turns(0, 20_000, 8)
 	h[4*15_000+1].Token = 15_000 // like the one before
-	if got := linearize(h[:4*15_000], rules); got.Verdict != Proven {
-		t.Errorf("%+v, want proven", got)
+	if got, at := linearize(h[:4*15_000], rules); got != Proven {
+		t.Errorf("%s at %v, want proven", got, at)
 	}
-	got := linearize(h, rules)
-	if at := h[4*15_000+1].At; got.Verdict != Violated || at < got.Violated.From || at > got.Violated.To || got.Violated.To-got.Violated.From > 20*few {
-		t.Errorf("%+v, want a small window around %d", got, at)
+	got, w := linearize(h, rules)
+	if at := h[4*15_000+1].At; got != Violated || at < w.From || at > w.To || w.To-w.From > 20*few {
+		t.Errorf("%s at %v, want a small window around %d", got, w, at)
 	}
 }
 
@@ -208,11 +208,11 @@ func TestAgreement(t *testing.T) {
 		h := c.history()
 		j := Judge(h, c.r)
 		bad := len(j.Overlaps)+j.Found[TokenFell]+j.Found[Misled] > 0
-		got := checkLinear(&j, c.r, 2*time.Second, time.Minute, 1+int(seed%3))
-		if got.Verdict != NotProven && (got.Verdict == Violated) != bad {
-			t.Fatalf("seed %d, %+v: the oracle finds %v, porcupine %+v: %+v", seed, c.r, j.Notes, got, h)
+		got, at := checkLinear(&j, c.r, 2*time.Second, time.Minute, 1+int(seed%3))
+		if got != NotProven && (got == Violated) != bad {
+			t.Fatalf("seed %d, %+v: the oracle finds %v, porcupine %s at %v: %+v", seed, c.r, j.Findings, got, at, h)
 		}
-		count(got.Verdict != NotProven, "decided")
+		count(got != NotProven, "decided")
 		count(bad, "wrong")
 		count(!bad, "right")
 		count(len(j.Overlaps) > 0, "overlaps")

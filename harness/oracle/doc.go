@@ -1,5 +1,5 @@
-// Package oracle decides from observations whether a lock kept its promises. A verdict is a
-// list of Violation, empty when every rule held. The rules are conservative: a
+// Package oracle decides from observations whether a lock kept its promises. It
+// returns a list of Violation, empty when every rule held. The rules are conservative: a
 // reported violation has happened; a run without one is evidence, not proof.
 //
 // Judge reads the history of one lock, with failing servers and paused and killed processes,

@@ -101,7 +101,6 @@ type Judgement struct {
 	Found map[Anomaly]int
 
 	Findings []Finding // the first of each kind
-	Notes    []string  // their texts
 }
 
 // A Finding is a moment, or a time, at which an anomaly appeared.
@@ -135,9 +134,6 @@ func Judge(h History, r Rules) Judgement {
 	j.order(r, c)
 	j.notices(r, c)
 	j.refusals(r)
-	for _, f := range j.Findings {
-		j.Notes = append(j.Notes, f.Text)
-	}
 	return j
 }
 

@@ -319,8 +319,8 @@ func TestOverlapFigures(t *testing.T) {
 	if !slices.Equal(j.Overlaps, want) || j.Longest != 10*ms {
 		t.Errorf("overlaps %+v, longest %v, want %+v", j.Overlaps, j.Longest, want)
 	}
-	if len(j.Notes) != 2 || !strings.HasPrefix(j.Notes[0], "5ms: worker 2 ") || !strings.HasPrefix(j.Notes[1], "11ms: worker 3 ") {
-		t.Errorf("notes %q, want one of each kind, with times from the start", j.Notes)
+	if fs := j.Findings; len(fs) != 2 || !strings.HasPrefix(fs[0].Text, "5ms: worker 2 ") || !strings.HasPrefix(fs[1].Text, "11ms: worker 3 ") {
+		t.Errorf("findings %+v, want one of each kind, with times from the start", fs)
 	}
 }
 

@@ -34,7 +34,7 @@ var Exports = []*Export{
 // A cell is a column of a CSV file in one row.
 type cell struct {
 	column string
-	value  any // see cellText
+	value  any // see WriteCSV
 }
 
 // resultCells has a cell for each metric, named by its unit. A missing figure is an empty cell,
@@ -112,17 +112,24 @@ func simulationCells(s *Simulation) []cell {
 	return cells
 }
 
-// rowsOf returns a writer of CSV (RFC 4180) with a row for each element of rows. No cell is a
-// formula: see [OneCell].
+// rowsOf returns a writer of CSV with a row for each element of rows.
 func rowsOf[T any](cells func(row *T) []cell, rows func(run *Run) []*T) func(out io.Writer, run *Run) error {
-	return func(out io.Writer, run *Run) error { return writeCSV(out, cells, rows(run)) }
+	return func(out io.Writer, run *Run) error { return writeCells(out, cells, rows(run)) }
 }
 
-func writeCSV[T any](out io.Writer, cells func(row *T) []cell, rows []*T) error {
+func writeCells[T any](out io.Writer, cells func(row *T) []cell, rows []*T) error {
+	return WriteCSV(out, columns(cells(new(T))), Each(rows, func(r *T) []any {
+		return Each(cells(r), func(c cell) any { return c.value })
+	}))
+}
+
+// WriteCSV writes the columns and the rows as CSV (RFC 4180). nil and NaN are empty cells, a
+// [time.Duration] is in ns. No cell is a formula: see oneCell.
+func WriteCSV(out io.Writer, columns []string, rows [][]any) error {
 	w := csv.NewWriter(out)
-	w.Write(columns(cells(new(T)))) // Error reports it
-	for _, r := range rows {
-		w.Write(Each(cells(r), func(c cell) string { return OneCell(cellText(c.value)) }))
+	w.Write(columns) // Error reports it
+	for _, row := range rows {
+		w.Write(Each(row, func(v any) string { return oneCell(cellText(v)) }))
 	}
 	w.Flush()
 	return wrapped(w.Error())
@@ -134,6 +141,8 @@ func columns(cells []cell) []string {
 
 func cellText(v any) string {
 	switch v := v.(type) {
+	case nil:
+		return ""
 	case time.Duration:
 		return strconv.FormatInt(int64(v), 10)
 	case time.Time:
@@ -149,15 +158,15 @@ func cellText(v any) string {
 
 func figure(v any, known bool) any {
 	if !known {
-		return ""
+		return nil
 	}
 	return v
 }
 
-// OneCell returns text as a cell of a CSV file that no spreadsheet interprets as a formula.
+// oneCell returns text as a cell of a CSV file that no spreadsheet interprets as a formula.
 // If it begins like one (= + - @ | %, a tab, a line end, or a wide form of these), an
 // apostrophe comes first. A number stays a number. Source: OWASP, CSV Injection.
-func OneCell(text string) string {
+func oneCell(text string) string {
 	if _, err := strconv.ParseFloat(text, 64); err == nil && strings.Trim(text, "+-.0123456789eE") == "" {
 		return text
 	}

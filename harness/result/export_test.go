@@ -161,8 +161,8 @@ func TestCell(t *testing.T) {
 		"=1+1": "'=1+1", "+cmd": "'+cmd", "-2+3": "'-2+3", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1",
 		" =1": "' =1", "\u00a0=1": "'\u00a0=1", "＝1": "'＝1", "|calc": "'|calc", "%1": "'%1", "-Inf": "'-Inf", "+Inf": "'+Inf", "-nan": "'-nan", "-0x1p4": "'-0x1p4", "-1_0": "'-1_0",
 	} {
-		if got := OneCell(text); got != want {
-			t.Errorf("Cell(%q) = %q, want %q", text, got, want)
+		if got := oneCell(text); got != want {
+			t.Errorf("oneCell(%q) = %q, want %q", text, got, want)
 		}
 	}
 }
@@ -172,12 +172,12 @@ func FuzzCell(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		got := OneCell(text)
+		got := oneCell(text)
 		if got != text && got != "'"+text {
-			t.Errorf("Cell(%q) = %q", text, got)
+			t.Errorf("oneCell(%q) = %q", text, got)
 		}
 		if _, err := strconv.ParseFloat(got, 64); err != nil && got != "" && strings.ContainsAny(got[:1], "=+-@\t\r\n") {
-			t.Errorf("Cell(%q) = %q, which is a formula", text, got)
+			t.Errorf("oneCell(%q) = %q, which is a formula", text, got)
 		}
 	})
 }

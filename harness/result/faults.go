@@ -74,7 +74,7 @@ func writePublished(out io.Writer, run *Run) error {
 	fmt.Fprintf(out, "# commit %s, %s, %s, Redis %s, ZooKeeper %s, go-redis %s, go-zookeeper %s\n", m.Commit, m.Started.UTC().Format("2006-01-02"), m.Machine.CPU,
 		m.Versions[harness.KindRedis], m.Versions[harness.KindZooKeeper], m.Versions["github.com/redis/go-redis/v9"], m.Versions["github.com/go-zookeeper/zk"])
 	tried := slices.DeleteFunc(slices.Clone(run.Faults), func(f *FaultResult) bool { return f.Tries == 0 })
-	return writeCSV(out, publishedCells, tried)
+	return writeCells(out, publishedCells, tried)
 }
 
 // ReadPublished reads the published counts: results with a scenario, the name of a

@@ -140,13 +140,13 @@ func changesTable(h *judge.History, ss []*judge.HistorySeries) Table {
 
 // ChangesAnswer summarizes the verdicts on ss in a sentence.
 func ChangesAnswer(h *judge.History, ss []*judge.HistorySeries) string {
-	vs := result.Each(ss, func(s *judge.HistorySeries) judge.GateVerdict { return s.Verdict })
+	vs := result.Each(ss, func(s *judge.HistorySeries) judge.Verdict { return s.Verdict })
 	return fmt.Sprintf("Of %s on %s: %s", numfmt.Plural(len(ss), "series"), numfmt.Plural(len(h.Sites), "machine"), CountVerdicts(vs))
 }
 
 // CountVerdicts counts each verdict in vs, the worst first: "1 regressed, 2 not worse."
-func CountVerdicts(vs []judge.GateVerdict) string {
-	n := make(map[judge.GateVerdict]int)
+func CountVerdicts(vs []judge.Verdict) string {
+	n := make(map[judge.Verdict]int)
 	for _, v := range vs {
 		n[v]++
 	}

@@ -27,7 +27,7 @@ type Changes struct {
 func CompareChanges(c *judge.Comparison) *Changes {
 	ts := c.Tables()
 	return &Changes{composeComparison(c, ts), ts, struct {
-		Outcome judge.GateOutcome `json:"outcome"`
+		Outcome judge.Outcome `json:"outcome"`
 		*judge.Comparison
 		Machines []judge.Site  `json:"machines"`
 		Tables   []judge.Table `json:"tables"`
@@ -64,7 +64,7 @@ func HistoryChanges(h *judge.History, all bool) *Changes {
 		}
 	}
 	x.data = struct {
-		Outcome judge.GateOutcome `json:"outcome"`
+		Outcome judge.Outcome `json:"outcome"`
 		*judge.History
 		Tables []judge.Table `json:"tables"`
 	}{h.Outcome(), h, x.tables}
@@ -83,7 +83,7 @@ func (x *Changes) Asides() []string {
 func (x *Changes) Write(w io.Writer, format string, width int) error {
 	switch format {
 	case "csv":
-		return named(writeTables(w, x.tables), "CSV")
+		return writeTables(w, x.tables)
 	case "json":
 		return encodeJSON(w, x.data)
 	case "html":

@@ -111,7 +111,7 @@ func TestSpreadsheet(t *testing.T) {
 	text := writtenBy(t, func(w io.Writer) error { return CompareChanges(c).Write(w, "csv", 0) })
 	for _, line := range must(csv.NewReader(strings.NewReader(text)).ReadAll()) {
 		for _, cell := range line {
-			if result.OneCell(cell) != cell || strings.Contains(cell, "Inf") || strings.Contains(cell, "NaN") {
+			if strings.HasPrefix(cell, "=") || strings.HasPrefix(cell, "|") || strings.Contains(cell, "Inf") || strings.Contains(cell, "NaN") {
 				t.Errorf("a cell is %q", cell)
 			}
 		}

@@ -1,7 +1,6 @@
 package page
 
 import (
-	"encoding/csv"
 	"fmt"
 	"io"
 	"slices"
@@ -24,7 +23,7 @@ func share(v float64) string {
 }
 
 func comparisonHeadline(c *judge.Comparison) string {
-	counts := chart.CountVerdicts(result.Each(c.Rows, func(r judge.HistorySeries) judge.GateVerdict { return r.Verdict }))
+	counts := chart.CountVerdicts(result.Each(c.Rows, func(r judge.HistorySeries) judge.Verdict { return r.Verdict }))
 	switch {
 	case c.Outcome() == judge.Worse:
 		return fmt.Sprintf("REGRESSED: %s. In all: %s", numfmt.List(casesOf(c, judge.Regressed), mostNames), counts)
@@ -37,7 +36,7 @@ func comparisonHeadline(c *judge.Comparison) string {
 	return fmt.Sprintf("No regression over %s. In all: %s", share(c.Tolerance), counts)
 }
 
-func casesOf(c *judge.Comparison, v judge.GateVerdict) []string {
+func casesOf(c *judge.Comparison, v judge.Verdict) []string {
 	rows := slices.DeleteFunc(slices.Clone(c.Rows), func(r judge.HistorySeries) bool { return r.Verdict != v })
 	return chart.Distinct(rows, func(r judge.HistorySeries) string { return r.Case() })
 }
@@ -50,7 +49,7 @@ func comparisonFindings(c *judge.Comparison) (out []string) {
 			out = append(out, r.Case()+": "+r.Note())
 		}
 	}
-	for _, v := range []judge.GateVerdict{judge.OnlyBase, judge.OnlyNew} {
+	for _, v := range []judge.Verdict{judge.OnlyBase, judge.OnlyNew} {
 		if names := casesOf(c, v); len(names) > 0 {
 			out = append(out, fmt.Sprintf("%s%s (%d): %s", strings.ToUpper(string(v[:1])), v[1:], len(names), numfmt.List(names, mostNames)))
 		}
@@ -59,7 +58,7 @@ func comparisonFindings(c *judge.Comparison) (out []string) {
 }
 
 func comparisonRemarks(c *judge.Comparison) (out []string) {
-	has := func(v judge.GateVerdict) bool {
+	has := func(v judge.Verdict) bool {
 		return slices.ContainsFunc(c.Rows, func(r judge.HistorySeries) bool { return r.Verdict == v })
 	}
 	if c.Tests > 0 {
@@ -129,7 +128,7 @@ func seriesFindings(h *judge.History, s *judge.HistorySeries) (out []string) {
 }
 
 func historyHeadline(h *judge.History) string {
-	var vs []judge.GateVerdict
+	var vs []judge.Verdict
 	var bad []string
 	for i := range h.Series {
 		s := &h.Series[i]
@@ -161,7 +160,7 @@ func historyRemarks(h *judge.History) (out []string) {
 			numfmt.Plural(h.Tests, "comparison"), share(h.Level), roundsText(h.Tables())))
 	out = append(out, noisyNote(h.Tables())...)
 	for _, v := range []struct {
-		verdict judge.GateVerdict
+		verdict judge.Verdict
 		remedy  string
 	}{
 		{judge.FewRuns, fmt.Sprintf("Too few runs: neighbours differ, or their intervals do not exclude a loss of more than %s, and fewer than %s cannot separate a step from an off day. 'locklab compare --interleave OLD NEW' compares two builds in one evening.", share(h.Tolerance), few)},
@@ -226,7 +225,7 @@ func figureText(f *judge.Figure, format func(float64) string) string {
 	return numfmt.Plain(chart.FigureText(f, format))
 }
 
-func planned(v judge.GateVerdict) bool { return v != judge.OnlyBase && v != judge.OnlyNew }
+func planned(v judge.Verdict) bool { return v != judge.OnlyBase && v != judge.OnlyNew }
 
 var csvColumns = []string{
 	"machine", "lock", "workload", "workers", "metric", "unit", "better", "run", "figure", "figure_lo", "figure_hi", "figure_n",
@@ -234,24 +233,20 @@ var csvColumns = []string{
 }
 
 // writeTables writes a line for each column of each row of ts, and for each other figure of a
-// lock; a missing figure is empty.
+// lock.
 func writeTables(out io.Writer, ts []judge.Table) error {
-	w := csv.NewWriter(out)
-	w.Write(csvColumns) // Error reports it
+	var lines [][]any
 	for _, t := range ts {
 		for _, r := range t.Rows {
 			for i := range t.Columns {
-				for _, line := range csvLines(t, r, i) {
-					w.Write(result.Each(line, result.OneCell)) // likewise
-				}
+				lines = append(lines, csvLines(t, r, i)...)
 			}
 		}
 	}
-	w.Flush()
-	return w.Error()
+	return result.WriteCSV(out, csvColumns, lines)
 }
 
-func csvLines(t judge.Table, r judge.Entry, column int) [][]string {
+func csvLines(t judge.Table, r judge.Entry, column int) [][]any {
 	c, of := t.Columns[column], r.Case
 	if of == nil { // a lock
 		of = &judge.Case{Workers: c.Workers, Runs: make([]judge.CaseRun, len(t.Columns))}
@@ -259,35 +254,33 @@ func csvLines(t judge.Table, r judge.Entry, column int) [][]string {
 			of.Runs[column].Figure = c.Rate
 		}
 	}
-	run, change := of.Runs[column], judge.GateVerdict("")
+	run, change := of.Runs[column], judge.Verdict("")
 	if run.Change != nil {
 		change = run.Change.Verdict
 	}
-	line := []string{t.Machine, r.Lock, t.Workload, strconv.Itoa(of.Workers), c.Metric, c.Unit, c.Better, c.Run}
-	lines := [][]string{slices.Concat(line, csvFigure(run.Figure), []string{t.Baseline}, csvRatio(r.Ratios[column], c.Level),
-		[]string{string(of.Verdict), string(change), string(run.Off), run.Note})}
+	line := []any{t.Machine, r.Lock, t.Workload, of.Workers, c.Metric, c.Unit, c.Better, c.Run}
+	lines := [][]any{slices.Concat(line, csvFigure(run.Figure), []any{t.Baseline}, csvRatio(r.Ratios[column], c.Level),
+		[]any{of.Verdict, change, run.Off, run.Note})}
 	for _, d := range detailsOf(t) {
 		if f := d.of(r); f != nil && column == t.Detail {
-			more := make([]string, len(csvColumns))
-			copy(more, slices.Concat(line[:4], []string{d.head, d.unit, "", ""}, csvFigure(f)))
+			more := make([]any, len(csvColumns))
+			copy(more, slices.Concat(line[:4], []any{d.head, d.unit, "", ""}, csvFigure(f)))
 			lines = append(lines, more)
 		}
 	}
 	return lines
 }
 
-func csvFigure(f *judge.Figure) []string {
+func csvFigure(f *judge.Figure) []any {
 	if f == nil {
-		return make([]string, 4)
+		return make([]any, 4)
 	}
-	return []string{exact(f.Value), exact(f.Lo), exact(f.Hi), strconv.FormatInt(f.N, 10)}
+	return []any{f.Value, f.Lo, f.Hi, f.N}
 }
 
-func csvRatio(r *judge.Ratio, level float64) []string {
+func csvRatio(r *judge.Ratio, level float64) []any {
 	if r == nil {
-		return make([]string, 7)
+		return make([]any, 7)
 	}
-	return []string{exact(r.Median), exact(r.Lo), exact(r.Hi), strconv.Itoa(r.N), exact(level), exact(r.P), string(r.Reading)}
+	return []any{r.Median, r.Lo, r.Hi, r.N, level, r.P, r.Reading}
 }
-
-func exact(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }

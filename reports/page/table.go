@@ -115,7 +115,7 @@ func ratioCell(t judge.Table, r judge.Entry, column int) string {
 	return ratioText(ratio)
 }
 
-var marks = map[judge.Outcome]string{judge.Faster: "*", judge.Slower: "*", judge.Equivalent: "=", judge.Noisy: "?", judge.Inconclusive: " "}
+var marks = map[judge.Significance]string{judge.Faster: "*", judge.Slower: "*", judge.Equivalent: "=", judge.Noisy: "?", judge.Inconclusive: " "}
 
 func ratioText(ratio *judge.Ratio) string {
 	if ratio.Reading == judge.TooFew {
