@@ -334,6 +334,7 @@ func (a *attempts) revert(ctx context.Context) error {
 		_, err := undo(detached)
 		done <- err
 	}) {
+		a.c.owe(a.name, ErrClosed)
 		return ErrClosed
 	}
 	patience := undoWait

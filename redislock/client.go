@@ -95,9 +95,9 @@ type lifetime struct {
 }
 
 type renewals struct {
-	leases   map[*Lease]bool
-	next     time.Time   // next run of the watchdog; zero for never
-	watchdog *time.Timer // nil before the first lease
+	leases   map[*Lease]bool // false from the end of the lease until its release is confirmed or owed
+	next     time.Time       // next run of the watchdog; zero for never
+	watchdog *time.Timer     // nil before the first lease
 }
 
 type activity struct {
@@ -241,7 +241,16 @@ func (c *Client) keep(l *Lease) bool {
 	return true
 }
 
+// drop ends the renewals of l. Shutdown names l until forget.
 func (c *Client) drop(l *Lease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.leases[l] {
+		c.leases[l] = false
+	}
+}
+
+func (c *Client) forget(l *Lease) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.leases, l)
@@ -279,8 +288,10 @@ func (c *Client) tick() {
 	now := c.clock.Now()
 	renew := make(map[bool][]*Lease) // by whether the previous renewal has no answer
 	var silent []*Lease
-	for l := range c.leases {
+	for l, held := range c.leases {
 		switch {
+		case !held:
+			continue
 		case !now.Before(l.deadline):
 			l.end(l.over())
 			delete(c.leases, l)

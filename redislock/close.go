@@ -57,23 +57,17 @@ func (c *Client) close() error {
 	}
 	c.mu.Lock()
 	c.closed = true
-	var wholes []*joint
-	for l := range c.leases {
-		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
-		c.owed[&debt{l.name, ErrClosed}] = true
-		if j := l.whole.Load(); j != nil {
-			wholes = append(wholes, j)
-		}
-	}
-	clear(c.leases)
 	if c.watchdog != nil {
 		c.watchdog.Stop()
 	}
 	blocking := c.blocking
 	c.blocking = nil
 	c.mu.Unlock()
-	for _, j := range wholes {
-		j.check()
+	for _, l := range c.takeHeld() {
+		l.end(fmt.Errorf("%w: %w", ErrLost, ErrClosed))
+		if j := l.whole.Load(); j != nil {
+			j.check()
+		}
 	}
 	c.shut()
 	var err error
@@ -93,22 +87,16 @@ func (c *Client) close() error {
 // revokeAll gives back every held lock, each in a task, and reports whether there was any.
 // A lease of several parts is given back whole, unless the whole belongs to another client.
 func (c *Client) revokeAll() bool {
-	c.mu.Lock()
-	held := slices.Collect(maps.Keys(c.leases))
-	clear(c.leases) // close owes the others
-	c.mu.Unlock()
+	held := c.takeHeld()
 	for _, l := range held {
 		if j := l.whole.Load(); j != nil && j.all.c == c && j.lasts() {
 			l = j.all
 		}
-		d, _ := c.owe(l.name, errUndoing)
 		cause := fmt.Errorf("%w: %w", ErrLost, ErrClosed)
 		if !c.task(func() {
-			err := l.revoke(cause)
-			if !errors.Is(err, ErrClosed) && (l.joint == nil || !l.joint.spread()) {
-				err = nil // later records a debt for it
+			if err := l.revoke(cause); err != nil && l.joint != nil && l.joint.spread() {
+				c.owe(l.name, err) // other clients record the debts of their parts
 			}
-			c.pay(d, err)
 		}) {
 			l.end(cause)
 		}
@@ -116,16 +104,28 @@ func (c *Client) revokeAll() bool {
 	return len(held) > 0
 }
 
+// takeHeld returns the held leases and ends their renewals. Shutdown names each until forget.
+func (c *Client) takeHeld() (held []*Lease) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for l := range c.leases {
+		if c.leases[l] {
+			held, c.leases[l] = append(held, l), false
+		}
+	}
+	return held
+}
+
 // task is spawn for work that Shutdown waits for.
 func (c *Client) task(f func()) bool {
-	if !c.taskBegins() {
-		return false
+	begun := c.taskBegins()
+	if begun {
+		go func() {
+			defer c.taskEnds()
+			f()
+		}()
 	}
-	go func() {
-		defer c.taskEnds()
-		f()
-	}()
-	return true
+	return begun
 }
 
 // taskBegins begins a task in the calling goroutine, until taskEnds, unless the client is closed.
@@ -199,6 +199,9 @@ func (c *Client) unpaid() (errs []error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	by := make(map[string]error)
+	for l := range c.leases {
+		by[l.name] = ErrClosed
+	}
 	for d := range c.owed {
 		by[d.name] = d.err
 	}

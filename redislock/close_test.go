@@ -88,21 +88,27 @@ func waitTwice(t *testing.T, m redislock.Lockable) (failed <-chan error, waits <
 	return errs, queued
 }
 
-// TestShutdownDuringUnlock: Shutdown lets an Unlock in progress repeat its request.
+// TestShutdownDuringUnlock: Shutdown waits for an Unlock that is ending its lease, and lets it
+// repeat its request.
 func TestShutdownDuringUnlock(t *testing.T) {
 	at := runParallel(t)
 	for kind, open := range lockables() {
-		rdb, name, shut := dialServer(t, at), newKey(), make(chan error)
-		c := newClient(t, rdb)
-		l := lockNow(t, open(c, name, redislock.Options{}))
-		rdb.client.AddHook(beforeCommand([]string{"evalsha"}, func() {
-			go func() { shut <- c.Shutdown(context.WithoutCancel(t.Context())) }()
-			waitUntil(t, "Shutdown has begun", func() bool {
-				_, err := c.PollMutex(newKey(), redislock.PollOptions{}).TryLock(t.Context())
-				return errors.Is(err, redislock.ErrClosed)
-			})
-			rdb.lose.Store(1)
+		rdb, name, shut := dialServer(t, at), newKey(), make(chan error, 1)
+		var c *redislock.Client
+		var unlocking atomic.Bool
+		c = redislock.NewClient(rdb.client, redislock.WithSuspends(redislock.ClientOptions{}, func() time.Duration {
+			if unlocking.Swap(false) {
+				go func() { shut <- c.Shutdown(context.WithoutCancel(t.Context())) }()
+				waitUntil(t, "Shutdown waits or has closed the client", func() bool {
+					begun, tasks, closed := redislock.ShutdownOf(c)
+					return begun && tasks > 0 || closed
+				})
+				rdb.lose.Store(1)
+			}
+			return 0
 		}))
+		l := lockNow(t, open(c, name, redislock.Options{TTL: time.Hour}))
+		unlocking.Store(true)
 		if err := l.Unlock(t.Context()); err != nil && !errors.Is(err, redislock.ErrNotHeld) {
 			t.Errorf("%s: %v", kind, err)
 		}
@@ -125,6 +131,42 @@ func TestShutdownDuringGrant(t *testing.T) {
 	rdb.stall.Store(false)
 	expectNoError(t, <-shut)
 	requireOver(t, "Shutdown", l)
+}
+
+// TestShutdownNames: Shutdown with an expired context names a lock whose Unlock has ended the
+// lease without a request yet, and a lock that the server grants after the client has closed.
+func TestShutdownNames(t *testing.T) {
+	at := runParallel(t)
+	admin := dialServer(t, at).client
+	expired, cancel := context.WithCancel(t.Context())
+	cancel()
+	for kind, open := range lockables() {
+		unlocking, name := newClient(t, dialServer(t, at)), newKey()
+		redislock.BeginUnlock(lockNow(t, open(unlocking, name, redislock.Options{})))
+		requireNamed(t, kind+", Unlock", unlocking.Shutdown(expired), name)
+
+		rdb, shut := dialServer(t, at), make(chan error, 1)
+		c, granted := newClient(t, rdb), newKey()
+		rdb.client.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+			err := next(ctx, cmd)
+			if _, _, closed := redislock.ShutdownOf(c); !closed && len(leftOf(t, admin, granted)) > 0 {
+				go func() { shut <- c.Shutdown(expired) }()
+				waitUntil(t, "the client is closed", func() bool { _, _, closed := redislock.ShutdownOf(c); return closed })
+			}
+			return err
+		}))
+		if _, err := open(c, granted, redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
+			t.Errorf("%s: Lock = %v, want ErrClosed", kind, err)
+		}
+		requireNamed(t, kind+", Lock", <-shut, granted)
+	}
+}
+
+func requireNamed(t *testing.T, what string, err error, name string) {
+	t.Helper()
+	if err == nil || !strings.Contains(err.Error(), name+" was not given back") {
+		t.Errorf("%s: Shutdown = %v, want one that names %s", what, err, name)
+	}
 }
 
 func TestShutdownUnanswered(t *testing.T) {
@@ -151,13 +193,8 @@ func TestShutdownUnanswered(t *testing.T) {
 			t.Errorf("Shutdown = %v, want why each was not given back", err)
 		}
 		for name, l := range held {
-			if err == nil || !strings.Contains(err.Error(), name+" was not given back") {
-				t.Errorf("Shutdown = %v, want one that names %s", err, name)
-			}
+			requireNamed(t, "no server", err, name)
 			requireOver(t, "after Shutdown", l)
-		}
-		if _, err := c.Mutex(newName(), redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
-			t.Errorf("Lock = %v, want ErrClosed", err)
 		}
 	}
 }
@@ -224,9 +261,7 @@ func TestDrain(t *testing.T) {
 	all.Wait()
 	for _, d := range runs {
 		began := time.Now()
-		if err := awaitDrained(t, admin, d.name, patience); err != nil {
-			t.Errorf("%s: %v", d.kind.name, err)
-		}
+		waitUntil(t, d.kind.name+": nothing is left", func() bool { return len(leftOf(t, admin, d.name)) == 0 })
 		t.Logf("%s: %d acquisitions; drained %v later", d.kind.name, d.times.Load(), time.Since(began))
 		if d.times.Load() < 5 {
 			t.Errorf("%s: hardly anything happened", d.kind.name)
@@ -252,54 +287,6 @@ func (d *drainRun) step(t *testing.T, m tryLocker) {
 	time.Sleep(time.Millisecond)
 	d.times.Add(1)
 	l.Unlock(ctx) // it may have been lost with its connection
-}
-
-// awaitDrained waits until nothing is left of an unused lock. The error lists the rest.
-func awaitDrained(t *testing.T, rdb redis.UniversalClient, name string, most time.Duration) error {
-	for end := time.Now().Add(most); ; time.Sleep(5 * time.Millisecond) {
-		left := leftOf(t, rdb, name)
-		if len(left) == 0 {
-			return nil
-		}
-		if time.Now().After(end) {
-			held := slices.Contains(left, name)
-			return fmt.Errorf("after %v %v is left; held: %t", most, left, held)
-		}
-	}
-}
-
-// TestDrainRejects: the check fails for a lock whose release forgets the waiters.
-func TestDrainRejects(t *testing.T) {
-	r := startAll(t, deployments[0])[0]
-	admin := r.connect(t)
-	for _, k := range lockKinds {
-		if !k.fenced || k.name == "Cohort" {
-			continue // no queue in the server, or another kind's
-		}
-		name := newName()
-		lockNow(t, k.make(r.client(t), name, redislock.Options{}))
-		ctx, leave := context.WithCancel(t.Context())
-		failed := make(chan error, 1)
-		second := k.make(r.client(t), name, redislock.Options{})
-		go func() {
-			_, err := second.Lock(ctx)
-			failed <- err
-		}()
-		waitUntil(t, "there is a waiter", func() bool { return queueOf(t, admin, name) })
-		time.Sleep(100 * time.Millisecond)           // it listens, and does not ask again
-		for _, key := range keysOf(t, admin, name) { // a Multi has several
-			if !strings.HasSuffix(key, "~queue") {
-				admin.Del(t.Context(), key)
-			}
-		}
-		if err := awaitDrained(t, admin, name, 200*time.Millisecond); err == nil {
-			t.Errorf("%s: a lock that has a waiter is free, and the check does not see it", k.name)
-		}
-		leave()
-		if err := <-failed; !errors.Is(err, context.Canceled) {
-			t.Errorf("%s: %v", k.name, err)
-		}
-	}
 }
 
 func queueOf(t *testing.T, rdb redis.UniversalClient, name string) bool {

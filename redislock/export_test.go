@@ -181,3 +181,16 @@ func requireAlive(t *testing.T, l *Lease, err error) {
 		t.Error(err)
 	}
 }
+
+// BeginUnlock is Unlock until its lease has ended, without a request.
+func BeginUnlock(l *Lease) {
+	l.state.Store(stateUnlocked)
+	l.finish(ErrReleased)
+}
+
+// ShutdownOf reports whether Shutdown has begun, how many tasks it awaits, and its end.
+func ShutdownOf(c *Client) (begun bool, tasks int, closed bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.closedErr() != nil, c.tasks, c.closed
+}

@@ -208,18 +208,23 @@ func (l *Lease) Unlock(ctx context.Context) error {
 		}
 		return fmt.Errorf("%w: %s: unlocked before", ErrNotHeld, l.name)
 	}
-	until := l.finish(ErrReleased)
+	// The task begins before the lease ends, so that Shutdown waits for it.
 	if l.prompt { // another goroutine would cost some microseconds
-		if !l.c.taskBegins() {
+		begun := l.c.taskBegins()
+		until := l.finish(ErrReleased)
+		if !begun {
 			return l.fail(ErrClosed, until)
 		}
 		defer l.c.taskEnds()
 		return l.release(ctx, until)
 	}
-	done := make(chan error, 1)
-	if !l.task(func() { done <- l.release(ctx, until) }) {
+	over, done := make(chan time.Time, 1), make(chan error, 1)
+	begun := l.task(func() { done <- l.release(ctx, <-over) })
+	until := l.finish(ErrReleased)
+	if !begun {
 		return l.fail(ErrClosed, until)
 	}
+	over <- until
 	select {
 	case err := <-done:
 		return err
@@ -256,6 +261,7 @@ func (l *Lease) revoke(cause error) error {
 
 // yield gives the lock back, in the background if need be, and reports whether it was held.
 func (l *Lease) yield(ctx context.Context) (held bool, err error) {
+	defer l.c.forget(l)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(lock.Given(ctx)), unlockWait)
 	defer cancel()
 	if t := l.tracer(); t != nil {

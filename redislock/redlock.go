@@ -210,6 +210,7 @@ func (m *Redlock) ask(ctx context.Context, k *keyLock, nonce string, needed bool
 	}
 	if !k.c.task(func() { defer u.add(-1, nil); k.undo(ctx, nonce, sent) }) {
 		u.add(-1, nil)
+		k.c.owe(k.name, err)
 	}
 	return ballot{err: err, final: k.c.final(err)}
 }

@@ -153,11 +153,11 @@ func shutDownRefused(t *testing.T, s *stage) {
 	unlockLease(t, awaitLease(t, d.last))
 }
 
-// shutDownSilent: Shutdown ends with its context, and names the locks that were not given back.
+// shutDownSilent: Shutdown with an expired context names the locks that were not given back.
 func shutDownSilent(t *testing.T, s *stage) {
-	d := shutDownDuring(t, s, aWhile, func(p *proxy) { p.Partition(true) })
-	if !errors.Is(d.err, context.DeadlineExceeded) || !strings.Contains(d.err.Error(), s.path) || !strings.Contains(d.err.Error(), d.overdue) {
-		t.Errorf("Shutdown = %v, want DeadlineExceeded, %s and %s", d.err, s.path, d.overdue)
+	d := shutDownDuring(t, s, 0, func(p *proxy) { p.Partition(true) })
+	if !errors.Is(d.err, context.DeadlineExceeded) || !strings.Contains(d.err.Error(), s.path) || !strings.Contains(d.err.Error(), d.overdue) || !strings.Contains(d.err.Error(), d.unlocking) {
+		t.Errorf("Shutdown = %v, want DeadlineExceeded, %s, %s and %s", d.err, s.path, d.overdue, d.unlocking)
 	}
 	unlockLease(t, awaitLease(t, d.last)) // when the session has timed out
 }
@@ -172,11 +172,12 @@ func isDone(done <-chan struct{}) bool {
 }
 
 type shutdown struct {
-	p       *proxy
-	session int64
-	overdue string        // the path of another lock of the client, whose MaxHold is over
-	last    <-chan result // a waiter of another client
-	err     error         // of Shutdown
+	p         *proxy
+	session   int64
+	overdue   string        // the path of another lock of the client, whose MaxHold is over
+	unlocking string        // the path of another lock of the client, which Unlock is releasing
+	last      <-chan result // a waiter of another client
+	err       error         // of Shutdown
 }
 
 // shutDownDuring shuts a client down that holds the lock and waits for it, within a time and
@@ -185,13 +186,15 @@ func shutDownDuring(t *testing.T, s *stage, limit time.Duration, fault func(*pro
 	t.Helper()
 	d.p = newProxy(t, s.at)
 	c, f := s.contender(t, d.p.at, zklock.ClientOptions{SessionTimeout: 4 * time.Second})
-	d.session, d.overdue = zklock.SessionID(c), newPath()
+	d.session, d.overdue, d.unlocking = zklock.SessionID(c), newPath(), newPath()
 	late, other := lockNow(t, c.Mutex(d.overdue, zklock.Options{MaxHold: time.Hour})), s.taker(t)
-	held := acquireLock(t, f)
+	held, ending := acquireLock(t, f), acquireLock(t, s.open(c, d.unlocking))
 	next := lockBehind(t.Context(), s.open(c, s.path))
 	d.last = lockBehind(t.Context(), other)
 	fault(d.p)
 	zklock.Overdue(late)
+	go ending.Unlock(t.Context())
+	<-ending.Done()
 	d.err = c.Shutdown(contextWithin(t, limit))
 	expectError(t, (<-next).err, zklock.ErrClosed)
 	expectError(t, lockError(t.Context(), f), zklock.ErrClosed)
