@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,15 +80,16 @@ func TestElect(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		last error // result of lead at the end of its third term
-		quit bool  // lead has unlocked by then
+		end  error // how the lease has ended by then; nil if it is held
 		stop bool  // ctx ends in the third term
 		want []error
 	}{
 		{name: "done"},
 		{name: "failed", last: errTest, want: []error{errTest}},
-		{name: "resigned", quit: true, want: []error{errNotHeld}},
+		{name: "resigned", end: errReleased, want: []error{errNotHeld}},
 		{name: "stopped", stop: true, want: []error{context.Canceled}},
 		{name: "stopped, and failed", last: errTest, stop: true, want: []error{context.Canceled, errTest}},
+		{name: "stopped, and lost", last: errTest, end: errLost, stop: true, want: []error{context.Canceled, errTest, errNotHeld}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -95,7 +97,7 @@ func TestElect(t *testing.T) {
 				defer cancel()
 				var f *fake
 				terms := 0
-				lock := func(context.Context) (*fake, error) { f = newFake(); return f, nil }
+				lock := func(ctx context.Context) (*fake, error) { f = newFake(); return f, ctx.Err() }
 				err := Elect(ctx, lock, errLost, func(inside context.Context, l *fake) error {
 					if terms++; terms < 3 {
 						f.unlock = errNotHeld
@@ -103,8 +105,8 @@ func TestElect(t *testing.T) {
 						<-inside.Done()
 						return nil // the clean end of a leader that stopped in time
 					}
-					if test.quit {
-						l.Unlock(ctx)
+					if test.end != nil {
+						f.end(test.end)
 						f.unlock = errNotHeld
 					}
 					if test.stop {
@@ -118,7 +120,7 @@ func TestElect(t *testing.T) {
 						t.Errorf("Elect = %v, want %v", err, want)
 					}
 				}
-				if len(test.want) == 0 && err != nil || terms != 3 || f.Err() != errReleased {
+				if len(test.want) == 0 && err != nil || terms != 3 || f.Err() != cmp.Or(test.end, errReleased) {
 					t.Errorf("Elect = %v after %d terms, and the lease ended with %v", err, terms, f.Err())
 				}
 			})
@@ -148,12 +150,12 @@ func TestLocker(t *testing.T) {
 	}
 	f := newFake()
 	k := Locker(f.lock, errNotHeld)
-	mustPanic(errNotHeld, k.Unlock)
 	k.Lock()
 	if f.Err() != nil {
 		t.Errorf("locked, the lease says %v", f.Err())
 	}
 	k.Unlock()
+	mustPanic(errNotHeld, k.Unlock)
 	f.unlock = errTest
 	k.Lock()
 	mustPanic(errTest, k.Unlock)

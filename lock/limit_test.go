@@ -37,8 +37,8 @@ func TestLimit(t *testing.T) {
 				if got := calls.Load(); got != c.want {
 					t.Errorf("the lease was ended %d times, want %d", got, c.want)
 				}
-				early, late := began.Add(time.Second), began.Add(time.Hour)
-				if m.Over(early) || !m.Over(late) || m.Bound(early) != early || m.Bound(late) != began.Add(time.Minute) {
+				early, over, late := began.Add(time.Minute-1), began.Add(time.Minute), began.Add(time.Hour)
+				if m.Over(early) || !m.Over(over) || m.Bound(early) != early || m.Bound(late) != over {
 					t.Errorf("a limit of a minute is %+v", m)
 				}
 				if err := m.Err(lock.ErrLost); !errors.Is(err, lock.ErrLost) {

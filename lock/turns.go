@@ -16,7 +16,7 @@ type Turns[G any] struct {
 	mu     sync.Mutex
 	busy   bool
 	line   list.List          // of *Waiter[G]; busy if there are any
-	recall context.CancelFunc // not nil while a request stands for the waiters
+	recall context.CancelFunc // of the latest request; nil before the first
 }
 
 // A Waiter is a place in Turns. Got receives at most one value.
@@ -63,7 +63,6 @@ func (t *Turns[G]) Leave(w *Waiter[G]) (g G, served bool) {
 	w.place = nil
 	if t.line.Len() == 0 && t.recall != nil {
 		t.recall()
-		t.recall = nil
 	}
 	return g, false
 }
@@ -98,7 +97,6 @@ func (t *Turns[G]) Request(open context.Context, fetch func(context.Context) err
 	for err != nil && ctx.Err() == nil && t.line.Len() > 0 {
 		t.serve(failed(err))
 	}
-	t.recall = nil
 	return true
 }
 

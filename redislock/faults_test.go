@@ -95,6 +95,8 @@ func foreignKey(t *testing.T, at harness.Endpoint) {
 			}
 		}
 		c.client.Del(t.Context(), key)
+		l := lockNow(t, make(newClient(t, c), key, redislock.Options{}))
+		c.client.Del(t.Context(), key)
 		requireNoError(t, c.client.LPush(t.Context(), key, "x").Err())
 		before := c.Counts()
 		if _, err := m.Lock(t.Context()); !redis.HasErrorPrefix(err, "WRONGTYPE") {
@@ -103,6 +105,7 @@ func foreignKey(t *testing.T, at harness.Endpoint) {
 		if got := c.Counts().Sub(before).Requests; got > 2 { // NOSCRIPT included
 			t.Errorf("%s: %d requests for a final answer", kind, got)
 		}
+		requireLost(t, l)
 		c.client.Del(t.Context(), key)
 	}
 }

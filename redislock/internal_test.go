@@ -36,17 +36,24 @@ func TestReckoning(t *testing.T) {
 		if err := l.over(); !strings.Contains(err.Error(), min(c.given, span).String()) {
 			t.Errorf("a lease of %v: %v", c.given, err)
 		}
-		renewed := l.extend(sent.Add(time.Millisecond))
+		renewed := l.extend(sent.Add(time.Millisecond)) && !l.extend(sent) // an earlier one has been answered later
 		if want := sent.Add(time.Millisecond + span - l.reserve(span)); !renewed || !l.deadline.Equal(want) {
 			t.Errorf("renewed: %v, it ends %v late", renewed, l.deadline.Sub(want))
 		}
 		l.renewAt = sent.Add(time.Hour)
-		l.failed(sent.Add(time.Second), errors.New("no answer"))
+		if l.failed(sent, errNoAnswer); l.unanswered || !l.due().Equal(l.deadline) {
+			t.Errorf("an earlier renewal that failed counts: %t; the watchdog runs %v late", l.unanswered, l.due().Sub(l.deadline))
+		}
+		l.failed(sent.Add(time.Second), errNoAnswer)
 		if in := time.Until(l.renewAt); in > span/renewTries || !l.unanswered {
 			t.Errorf("a renewal that failed is sent again in %v, as unanswered %v", in, l.unanswered)
 		}
 		l.c.mu.Unlock()
-		l.c.Close()
+		l.end(ErrReleased)
+		err := l.fail(errNoAnswer, sent)
+		if l.c.Close(); !errors.Is(err, ErrNotHeld) || l.begin(time.Now(), span) {
+			t.Errorf("Unlock without an answer before the deadline = %v, or a lease begins after Close", err)
+		}
 	}
 }
 

@@ -55,7 +55,7 @@ func FuzzQueueScripts(f *testing.F) {
 		f.Add(kind, []byte{0, 2, 3, 1, 16, 62, 12, 0, 5})   // nor is the mailbox of the first waiter in another process
 		f.Add(kind, []byte{0, 16, 8, 64, 0, 16, 12, 16, 0}) // an expired hold is neither renewed nor given back
 		f.Add(kind, []byte{0, 2, 1, 64, 12, 4, 3, 65, 5})   // a holder leaves without a handover
-		f.Add(kind, []byte{0, 1, 64, 68, 2, 16, 0, 68, 69}) // another takes the lock without the queue
+		f.Add(kind, []byte{0, 1, 64, 68, 68, 16, 0, 8, 69}) // another takes the lock without the queue
 		f.Add(kind, []byte{0, 1, 3, 4, 5, 7})               // two readers are admitted together
 		for range 6 {
 			steps := make([]byte, 50)

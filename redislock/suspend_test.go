@@ -124,12 +124,7 @@ func renewAfterSuspend(t *testing.T, at harness.Endpoint) {
 	lockNow(t, s.Mutex(newKey(), redislock.Options{TTL: time.Hour}))
 	s.suspend(40 * time.Minute) // renewal is due in 20 minutes of Go's clock
 	l := lockNow(t, s.Mutex(newKey(), redislock.Options{TTL: 3 * time.Second}))
-	first, _ := l.Deadline()
-	waitUntil(t, "a renewal", func() bool {
-		until, _ := l.Deadline()
-		return until.After(first) || l.Err() != nil
-	})
-	expectNoError(t, l.Err())
+	awaitRenewal(t, l)
 	unlockLease(t, l)
 }
 
