@@ -25,10 +25,11 @@ const (
 	OpRelease // the end of a Parker's sleep: add 1
 	OpRandom  // Random, in the build with the tag simulate: a number below New, on no word
 	OpLane    // Lane: the number of the worker, from 0, on no word
+	OpNow     // Now: the time of a model in ns, or 0, on no word
 )
 
 var opNames = [...]string{
-	"Load", "Store", "StoreRelease", "CompareAndSwap", "Swap", "Add", "SpinHint", "Acquire", "Release", "Random", "Lane",
+	"Load", "Store", "StoreRelease", "CompareAndSwap", "Swap", "Add", "SpinHint", "Acquire", "Release", "Random", "Lane", "Now",
 }
 
 // String returns the name of the method or function.

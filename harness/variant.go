@@ -35,6 +35,10 @@ type Variant struct {
 	// lock is listed and skipped; Local and Remote must not be called.
 	Unavailable string
 
+	// Model describes the model of the lock that Local returns in a build that simulates, if
+	// the simulator cannot run its code. It is "" in every other build.
+	Model string
+
 	// MayStick maps rules of the conformance suite under which the lock sometimes gets stuck
 	// to the known fault, which the suite logs. Every other finding counts. It is only for
 	// other people's locks; Doc warns users of the fault.

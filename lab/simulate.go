@@ -37,7 +37,7 @@ type simulateOptions struct {
 	seeds                 int
 }
 
-const simulateHelp = `simulate runs the code of spin locks on a model of a machine: its caches, the directory
+const simulateHelp = `simulate runs the code of local locks on a model of a machine: its caches, the directory
 that keeps them coherent, and the distances between its cores. Its figures are expected
 by a model, not measured; docs/simulation.md has its accuracy and its limits.
 
@@ -45,7 +45,7 @@ by a model, not measured; docs/simulation.md has its accuracy and its limits.
 With --into RUN, lines, hold and think are as in the first result of a spin lock in that
 run, unless a flag sets one of them. --workers 1..256 are the powers of two from 1 to 256,
 the cores and the hardware threads of a socket and of all; 1.. ends at all threads of the
-machine. Each worker has its own thread, and none sleeps.
+machine. Each worker has its own thread. A sleeper wakes in 1,000 ns.
 
 The table has the machine's time per acquisition, of all workers together, and the time of a
 handover to a waiting worker. Per acquisition it has the requests to the directory, the share
@@ -68,7 +68,7 @@ func (p *Program) simulateCommand() *cobra.Command {
 	o := simulateOptions{program: p}
 	cmd := &cobra.Command{
 		Use:     "simulate",
-		Short:   "Predict the cost of spin locks on another machine by a model of its caches",
+		Short:   "Predict the cost of locks on another machine by a model of its caches",
 		Long:    simulateHelp,
 		Example: simulateExamples,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -81,7 +81,7 @@ func (p *Program) simulateCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&o.list, "list", false, "show the machines of the program")
 	f.StringVar(&o.machine, "machine", "", "machine: a name of --list, or a file")
-	f.StringVar(&o.locks, "locks", "", "spin locks, named as in run (default: all but those broken or kept to show a bug)")
+	f.StringVar(&o.locks, "locks", "", "local locks, named as in run (default: spin locks, but not those broken or kept to show a bug)")
 	f.StringVar(&o.workers, "workers", "", "numbers of workers: 1,2,44, 1..256 or 1.. (default 1..64, or to all threads of a smaller machine)")
 	f.Var(list(&o.lines, parseLines), "lines", "cache lines of data that the section reads and writes (default 1)")
 	f.Var(list(&o.hold, parseModelTime), "hold", "additional work in the section (default 200ns)")
@@ -149,7 +149,7 @@ func (o *simulateOptions) simulate(ctx context.Context, m *simulate.Machine, cas
 	advance := show.parts("simulate", 0)
 	var done []*result.Simulation
 	for i, c := range cases {
-		s, err := o.simulateOne(ctx, m, c)
+		s, err := simulate.Simulate(ctx, m, c.lock, c.workload, o.seeds)
 		switch {
 		case ctx.Err() != nil:
 			show.lasting(fmt.Sprintf("interrupted: %d of %d cases were finished", len(done), len(cases)))
@@ -158,7 +158,6 @@ func (o *simulateOptions) simulate(ctx context.Context, m *simulate.Machine, cas
 			show.lasting("FAILED " + result.OneLine(err.Error()))
 			continue
 		}
-		s.Accuracy = simulate.Accuracy(m, s.Lock.Name)
 		done = append(done, &s)
 		if err := o.append(result.Record{Simulation: &s}); err != nil {
 			return err
@@ -171,19 +170,4 @@ func (o *simulateOptions) simulate(ctx context.Context, m *simulate.Machine, cas
 		err = fmt.Errorf("%d of %s failed", failed, numfmt.Plural(len(cases), "case"))
 	}
 	return err
-}
-
-// simulateOne returns at the end of ctx too. The simulation then continues until the process ends.
-func (o *simulateOptions) simulateOne(ctx context.Context, m *simulate.Machine, c simulateCase) (s result.Simulation, err error) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		s, err = simulate.Simulate(m, c.lock, c.workload, o.seeds)
-	}()
-	select {
-	case <-done:
-		return s, err
-	case <-ctx.Done():
-		return result.Simulation{}, ctx.Err()
-	}
 }

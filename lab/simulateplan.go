@@ -32,7 +32,7 @@ func modelled(name string) (*simulate.Machine, error) {
 // chosen returns the locks to simulate. The model must be able to run a named one.
 func (o *simulateOptions) chosen() ([]*harness.Variant, error) {
 	if o.locks == "" {
-		return filter(o.program.Locks, func(v *harness.Variant) bool { return v.Status.Competes() }), nil
+		return filter(o.program.Locks, func(v *harness.Variant) bool { return v.Status.Competes() && v.Family == harness.Spin }), nil
 	}
 	words := strings.Split(o.locks, ",")
 	chosen, err := o.program.choose(words)
@@ -41,7 +41,7 @@ func (o *simulateOptions) chosen() ([]*harness.Variant, error) {
 	}
 	for _, v := range chosen {
 		if err := simulate.CheckVariant(v, 1); err != nil && slices.Contains(words, v.Name) {
-			return nil, usage("%w; '%s list spin' shows the locks that it simulates", err, o.program.Name)
+			return nil, usage("%w", err)
 		}
 	}
 	return chosen, nil
@@ -122,7 +122,7 @@ func (o *simulateOptions) cases(m *simulate.Machine) ([]simulateCase, error) {
 	ws = cross(ws, or(o.wait, harness.WaitPause), func(w *simulate.Workload, x harness.WaitPolicy) { w.Wait = x })
 	ws = cross(ws, workers, func(w *simulate.Workload, x int) { w.Workers = x })
 	var cases []simulateCase
-	refused := errors.New("this program has no spin lock")
+	refused := errors.New("this program has no such lock")
 	for _, w := range ws {
 		if err := w.Validate(m); err != nil {
 			return nil, usage("%w", err)

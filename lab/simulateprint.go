@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,6 +12,8 @@ import (
 
 	"locklab/internal/numfmt"
 	"locklab/internal/table"
+
+	"locklab/reports/chart"
 )
 
 func listMachines(out io.Writer) error {
@@ -45,40 +46,26 @@ func writeSimulations(out io.Writer, m *simulate.Machine, all []*result.Simulati
 	for _, text := range accuracies(all) {
 		fmt.Fprintln(out, text)
 	}
-	for len(all) > 0 {
-		first := all[0]
-		n := slices.IndexFunc(all, func(s *result.Simulation) bool {
-			return s.Lines != first.Lines || s.Hold != first.Hold || s.Think != first.Think || s.Wait != first.Wait
-		})
-		if n < 0 {
-			n = len(all)
-		}
-		fmt.Fprintf(out, "\n%s, hold %s, think %s, wait %s; %s from %d\n", numfmt.Plural(first.Lines, "line"),
-			numfmt.Plain(numfmt.Nanos(first.Hold)), numfmt.Plain(numfmt.Nanos(first.Think)), first.Wait, numfmt.Plural(first.Seeds, "seed"), first.Seed)
-		if err := writeTable(out, all[:n]); err != nil {
+	for _, of := range result.GroupBy(all, chart.WorkloadOf) {
+		s := of[0]
+		fmt.Fprintf(out, "\n%s, hold %s, think %s, wait %s; %s from %d\n", numfmt.Plural(s.Lines, "line"),
+			numfmt.Plain(numfmt.Nanos(s.Hold)), numfmt.Plain(numfmt.Nanos(s.Think)), s.Wait, numfmt.Plural(s.Seeds, "seed"), s.Seed)
+		if err := writeTable(out, of); err != nil {
 			return err
 		}
-		all = all[n:]
 	}
 	return nil
 }
 
 // accuracies returns the sentences on the model's error, with the locks they apply to.
 func accuracies(all []*result.Simulation) (lines []string) {
-	of := make(map[string][]string)
-	locks := make(map[string]bool)
-	for _, s := range all {
-		if !slices.Contains(of[s.Accuracy], s.Lock.Name) {
-			of[s.Accuracy] = append(of[s.Accuracy], s.Lock.Name)
-		}
-		locks[s.Lock.Name] = true
-	}
-	for _, text := range slices.Sorted(maps.Keys(of)) {
+	groups := result.GroupBy(all, func(s *result.Simulation) string { return s.Accuracy })
+	for _, of := range groups {
 		whose := ""
-		if len(of[text]) < len(locks) {
-			whose = strings.Join(of[text], ", ") + ": "
+		if len(groups) > 1 {
+			whose = strings.Join(chart.Distinct(of, func(s *result.Simulation) string { return s.Lock.Name }), ", ") + ": "
 		}
-		lines = append(lines, "accuracy: "+whose+text)
+		lines = append(lines, "accuracy: "+whose+of[0].Accuracy)
 	}
 	return lines
 }

@@ -14,7 +14,6 @@ import (
 type futexQueue struct {
 	held   atomics.Uint32
 	asleep []*atomics.Parker // guarded by held
-	idle   []*atomics.Parker // for the next sleepers; guarded by held
 }
 
 func (q *futexQueue) lock() {
@@ -31,18 +30,10 @@ func (q *futexQueue) wait(word *atomics.Uint32, value uint32) {
 		q.unlock()
 		return
 	}
-	if len(q.idle) == 0 {
-		q.idle = append(q.idle, atomics.NewParker())
-	}
-	last := len(q.idle) - 1
-	p := q.idle[last]
-	q.idle = q.idle[:last]
+	p := atomics.NewParker()
 	q.asleep = append(q.asleep, p)
 	q.unlock()
 	p.Park()
-	q.lock()
-	q.idle = append(q.idle, p)
-	q.unlock()
 }
 
 func (q *futexQueue) wake(*atomics.Uint32) {

@@ -1,4 +1,4 @@
-//go:build !systematic
+//go:build !systematic || simulate
 
 package mutex
 
@@ -20,10 +20,6 @@ const (
 // mutexPatience is how long a waiter may be woken in vain before it demands a handover.
 // It is more than mutexLongest and mutexMostPutOff, so that normally the holder demands it first.
 const mutexPatience = 4 * time.Millisecond
-
-var mutexEpoch = time.Now()
-
-func mutexNow() time.Duration { return time.Since(mutexEpoch) }
 
 // At most a twentieth of the time goes into handovers: the next one waits for mutexCost times as
 // long as the last one took, up to mutexMostPutOff in units of mutexClock.

@@ -4,9 +4,14 @@ package mutex
 
 import (
 	"sync"
+	"time"
 
 	"locklab/atomics"
 )
+
+var mutexEpoch = time.Now()
+
+func mutexNow() time.Duration { return time.Since(mutexEpoch) }
 
 // A waiter sleeps on a channel. A channel made in a bubble of testing/synctest, whose clock is
 // below 0, is for the goroutines of the bubble alone. So a waiter made there has none if it never

@@ -1,4 +1,4 @@
-//go:build systematic
+//go:build systematic && !simulate
 
 package mutex
 

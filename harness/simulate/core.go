@@ -105,6 +105,8 @@ func (c *core) access(a atomics.Access) uint64 {
 		return c.s.rng.Uint64N(max(a.New, 1))
 	case atomics.OpLane:
 		return uint64(c.id)
+	case atomics.OpNow:
+		return uint64(c.clock / 1000)
 	case atomics.OpAcquire:
 		return c.sleep(a)
 	case atomics.OpRelease:

@@ -31,7 +31,7 @@
 // # Limits
 //
 // The model has no operating system, so it refuses more workers than hardware threads.
-// A sleeper costs a fixed time to wake: see Workload.Wake. It also lacks full caches and a lock's
+// A sleeper costs a fixed time to wake: [WakeUp]. It also lacks full caches and a lock's
 // data outside the words of package atomics. Addresses decide which words share a line, so a
 // seed repeats a run only if the allocator cannot move a lock's words to other lines: they begin
 // a line or have a pad between them.

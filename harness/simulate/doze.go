@@ -3,7 +3,6 @@
 package simulate
 
 import (
-	"fmt"
 	"slices"
 
 	"locklab/atomics"
@@ -135,9 +134,6 @@ func (c *core) looked(l *line, w atomics.Word) {
 // sleep takes the token of a Parker. Without one the worker sleeps until [core.rouseSleeper].
 func (c *core) sleep(a atomics.Access) uint64 {
 	s := c.s
-	if s.wakeUp == 0 {
-		s.fail(fmt.Errorf("simulate: worker %d sleeps, and Workload.Wake is 0", c.id))
-	}
 	c.works(s.rmw)
 	if a.Word.Get() == 0 {
 		s.sleepers[a.Word] = c

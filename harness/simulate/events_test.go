@@ -43,7 +43,7 @@ type alternatingWorker struct {
 func (w *alternatingWorker) Lock()   { w.a[w.i].Park() }
 func (w *alternatingWorker) Unlock() { w.a[1-w.i].Unpark() }
 
-// TestSleepers: a handover to a sleeper takes Workload.Wake, a sleeper that nobody wakes is
+// TestSleepers: a handover to a sleeper takes WakeUp, a sleeper that nobody wakes is
 // stuck, and a permit from before the sleep ends it at once.
 func TestSleepers(t *testing.T) {
 	lock := func(first bool) func(harness.Setup) harness.Local {
@@ -56,13 +56,12 @@ func TestSleepers(t *testing.T) {
 		}
 	}
 	w := section(2)
-	w.Wake = 5000
 	r, err := simulate.Run(machine(t), w, lock(true))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r.HandOver < w.Wake || r.HandOver > w.Wake+1000 {
-		t.Errorf("a handover takes %.0f ns, want %.0f and the time of a few instructions", r.HandOver, w.Wake)
+	if r.HandOver < simulate.WakeUp || r.HandOver > 1.5*simulate.WakeUp {
+		t.Errorf("a handover takes %.0f ns, want %d and the time of a few instructions", r.HandOver, simulate.WakeUp)
 	}
 	if _, err := simulate.Run(machine(t), w, lock(false)); !errors.Is(err, simulate.ErrStuck) {
 		t.Errorf("without a permit: error %v, want %v", err, simulate.ErrStuck)

@@ -1,7 +1,6 @@
 package simulate
 
 import (
-	"errors"
 	"fmt"
 
 	"locklab/harness"
@@ -72,22 +71,19 @@ const (
 func (m *Machine) Caches() int  { return m.Sockets * m.Clusters * m.Cores }
 func (m *Machine) Threads() int { return m.Caches() * m.SMT }
 
-// ErrNotSimulated is wrapped by the errors of [CheckVariant].
-var ErrNotSimulated = errors.New("simulate: not a lock that the model can run")
-
 // CheckVariant returns the reason why the model cannot run v with that many workers, or nil.
 func CheckVariant(v *harness.Variant, workers int) error {
 	switch {
-	case v.Local == nil || v.Family != harness.Spin:
-		return fmt.Errorf("%w: %s is of the family %s, and only spin locks are simulated: docs/simulation.md has the test of locks that sleep", ErrNotSimulated, v.Name, v.Family)
+	case v.Local == nil || v.Family != harness.Spin && v.Family != harness.Blocking:
+		return fmt.Errorf("simulate: %s is of the family %s: only local locks are simulated", v.Name, v.Family)
 	case v.Unavailable != "":
-		return fmt.Errorf("%w: %s: %s", ErrNotSimulated, v.Name, v.Unavailable)
+		return fmt.Errorf("simulate: %s: %s", v.Name, v.Unavailable)
 	case v.Traits.ReadWrite:
-		return fmt.Errorf("%w: %s is for readers and writers", ErrNotSimulated, v.Name)
+		return fmt.Errorf("simulate: %s is for readers and writers", v.Name)
 	case v.Traits.Permits > 1:
-		return fmt.Errorf("%w: %s lets in %d workers at once", ErrNotSimulated, v.Name, v.Traits.Permits)
+		return fmt.Errorf("simulate: %s lets in %d workers at once", v.Name, v.Traits.Permits)
 	case v.Traits.MaxWorkers > 0 && workers > v.Traits.MaxWorkers:
-		return fmt.Errorf("%w: %s serves at most %d workers, not %d", ErrNotSimulated, v.Name, v.Traits.MaxWorkers, workers)
+		return fmt.Errorf("simulate: %s serves at most %d workers, not %d", v.Name, v.Traits.MaxWorkers, workers)
 	}
-	return nil
+	return seen(v)
 }

@@ -3,6 +3,7 @@
 package simulate
 
 import (
+	"context"
 	"errors"
 
 	"locklab/harness"
@@ -12,9 +13,9 @@ import (
 // Simulates reports that this build simulates: a scheduler in its atomics, and no measuring.
 const Simulates = false
 
-var errOff = errors.New("simulate: this build does not simulate: it lacks the tags systematic and simulate")
-
 // Simulate returns an error in this build.
-func Simulate(*Machine, *harness.Variant, Workload, int) (result.Simulation, error) {
-	return result.Simulation{}, errOff
+func Simulate(context.Context, *Machine, *harness.Variant, Workload, int) (result.Simulation, error) {
+	return result.Simulation{}, errors.New("simulate: this build does not simulate: it lacks the tags systematic and simulate")
 }
+
+func seen(*harness.Variant) error { return nil }

@@ -44,7 +44,7 @@ type sim struct {
 func newSim(m *Machine, seed uint64) *sim {
 	s := &sim{m: m, rng: rand.New(rand.NewPCG(seed, 1)), lines: make(map[uintptr]*line), sleepers: make(map[atomics.Word]*core)}
 	s.hit, s.store, s.rmw, s.fence, s.pause, s.yield = s.ps(m.Hit), s.ps(m.Store), s.ps(m.RMW), s.ps(m.Fence), s.ps(m.Pause), s.ps(cmp.Or(m.Yield, m.Pause))
-	s.dozing, s.reach = longestDoze, s.ps(m.Reach)
+	s.dozing, s.reach, s.wakeUp = longestDoze, s.ps(m.Reach), s.ps(WakeUp)
 	return s
 }
 
@@ -152,7 +152,6 @@ func run(m *Machine, w Workload, lock func(harness.Setup) harness.Local, checked
 	}
 	w.Acquisitions, w.Warm = cmp.Or(w.Acquisitions, max(2000, 8*w.Workers)), cmp.Or(w.Warm, max(100, 3*w.Workers))
 	s := newSim(m, w.Seed)
-	s.wakeUp = s.ps(w.Wake)
 	if checked != nil {
 		s.check = checked(s)
 	}

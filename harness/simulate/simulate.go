@@ -3,6 +3,8 @@
 package simulate
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"slices"
 
@@ -16,23 +18,20 @@ import (
 const Simulates = true
 
 // Simulate runs workers that contend for a lock of v on m, with seeds from w.Seed. Runs must
-// not overlap in a process: see atomics.SetScheduler.
-func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (result.Simulation, error) {
+// not overlap in a process: see atomics.SetScheduler. After the end of ctx it starts no run.
+func Simulate(ctx context.Context, m *Machine, v *harness.Variant, w Workload, seeds int) (result.Simulation, error) {
 	if err := CheckVariant(v, w.Workers); err != nil {
 		return result.Simulation{}, err
 	}
 	if seeds < 1 {
 		return result.Simulation{}, fmt.Errorf("simulate: %d seeds: want at least 1", seeds)
 	}
-	if err := seen(v); err != nil {
-		return result.Simulation{}, err
-	}
 	results := make([]Result, seeds)
 	for i := range results {
 		one := w
 		one.Seed += uint64(i)
 		r, err := Run(m, one, v.Local)
-		if err != nil {
+		if err = cmp.Or(ctx.Err(), err); err != nil {
 			return result.Simulation{}, fmt.Errorf("%w (lock %s, %d workers, seed %d)", err, v.Name, w.Workers, one.Seed)
 		}
 		results[i] = r
@@ -44,6 +43,7 @@ func Simulate(m *Machine, v *harness.Variant, w Workload, seeds int) (result.Sim
 		Lock: result.Describe(v), Workers: w.Workers, Lines: w.Lines, Hold: w.Hold, Think: w.Think,
 		Wait: w.Wait, Apart: w.Apart, Spread: w.Spread, Seed: w.Seed, Seeds: seeds,
 		OnCores: on(m, w, func(cache int) int { return cache }), OnSockets: on(m, w, m.socket),
+		Accuracy: Accuracy(m, v.Name) + assumed(v),
 
 		PerAcquisition: of(func(r Result) float64 { return r.PerAcquisition }),
 

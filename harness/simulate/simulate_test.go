@@ -148,7 +148,6 @@ func TestBrokenLocks(t *testing.T) {
 		{"waits without a hint", 2, &keeps{busy: true}, simulate.ErrStuck, "no worker takes the lock"},
 		{"and alone", 1, &keeps{busy: true}, simulate.ErrStuck, "no worker takes the lock"},
 		{"panics", 3, new(panics), nil, "panicked: of no use"},
-		{"sleeps", 3, &sleeps{p: atomics.NewParker()}, nil, "sleeps"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			_, err := simulate.Run(m, section(tc.workers), func(harness.Setup) harness.Local { return harness.Shared(tc.lock) })
@@ -173,7 +172,7 @@ func TestBrokenVariants(t *testing.T) {
 			bare.Unavailable = ""
 			w := section(2) // long thinking: both have read that the other does not want the lock
 			w.Acquisitions, w.Hold, w.Think, w.Spread = 20_000, 200, 500, true
-			if _, err := simulate.Simulate(m, &bare, w, 5); !errors.Is(err, simulate.ErrTwoHolders) {
+			if _, err := simulate.Simulate(t.Context(), m, &bare, w, 5); !errors.Is(err, simulate.ErrTwoHolders) {
 				t.Errorf("error %v, want %v", err, simulate.ErrTwoHolders)
 			}
 		})
@@ -230,11 +229,6 @@ func (l *panics) Lock() {
 }
 func (l *panics) Unlock() { l.held.StoreRelease(0) }
 
-type sleeps struct{ p *atomics.Parker }
-
-func (l *sleeps) Lock()   { l.p.Park() }
-func (l *sleeps) Unlock() {}
-
 func TestRefusals(t *testing.T) {
 	m := machine(t)
 	find := func(name string) *harness.Variant {
@@ -263,7 +257,7 @@ func TestRefusals(t *testing.T) {
 		if tc.change != nil {
 			tc.change(&w)
 		}
-		_, err := simulate.Simulate(m, tc.lock, w, tc.seeds)
+		_, err := simulate.Simulate(t.Context(), m, tc.lock, w, tc.seeds)
 		if err == nil || !strings.Contains(err.Error(), tc.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("error %v, want one line with %q", err, tc.want)
 		}
@@ -280,7 +274,7 @@ func TestUnseen(t *testing.T) {
 		"mine is taken without a word of package atomics: the model does not see it": new(sync.Mutex),
 		"mine with one worker panicked: of no use":                                   &panics{taken: 4},
 	} {
-		_, err := simulate.Simulate(machine(t), local(l), section(2), 1)
+		_, err := simulate.Simulate(t.Context(), machine(t), local(l), section(2), 1)
 		if err == nil || err.Error() != "simulate: "+want {
 			t.Errorf("error %v, want %s", err, want)
 		}
@@ -298,7 +292,7 @@ func TestRunRefuses(t *testing.T) {
 func TestSimulate(t *testing.T) {
 	m, w := machine(t), section(4)
 	v := lab.Suite[0]
-	s, err := simulate.Simulate(m, v, w, 4)
+	s, err := simulate.Simulate(t.Context(), m, v, w, 4)
 	if err != nil {
 		t.Fatal(err)
 	}

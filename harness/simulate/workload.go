@@ -19,10 +19,6 @@ type Workload struct {
 	// The other policies sleep or yield, and the model has no operating system for that.
 	Wait harness.WaitPolicy
 
-	// Wake is the time in ns from an Unpark until the sleeper runs. If it is 0, a worker that
-	// parks is an error. The model has no scheduler: a sleeper keeps its hardware thread.
-	Wake float64
-
 	Acquisitions int    // counted acquisitions; 0 is 8 per worker, at least 2000
 	Warm         int    // acquisitions before them; 0 is 3 per worker, at least 100
 	Seed         uint64 // of the jitter of latencies, of think times and of a lock's own choices
@@ -33,6 +29,10 @@ type Workload struct {
 	// Overlaps reports that the code admits several workers, as a counter does.
 	Overlaps bool
 }
+
+// WakeUp is the time in ns from an Unpark until the sleeper runs. The model has no scheduler: a
+// sleeper keeps its hardware thread.
+const WakeUp = 1000
 
 // MaxLines is the greatest number of lines of data of a critical section.
 const MaxLines = 1 << 10
@@ -53,8 +53,6 @@ func (w Workload) Validate(m *Machine) error {
 		return fmt.Errorf("simulate: hold time %v ns: want 0 to %v", w.Hold, MaxTime)
 	case !(w.Think >= 0 && w.Think <= MaxTime):
 		return fmt.Errorf("simulate: think time %v ns: want 0 to %v", w.Think, MaxTime)
-	case !(w.Wake >= 0 && w.Wake <= MaxTime):
-		return fmt.Errorf("simulate: wake-up time %v ns: want 0 to %v", w.Wake, MaxTime)
 	case w.Wait != harness.WaitPause && w.Wait != harness.WaitSpin:
 		return fmt.Errorf("simulate: wait policy %s sleeps or yields, which the model does not know: want %s or %s", w.Wait, harness.WaitPause, harness.WaitSpin)
 	case w.Acquisitions < 0 || w.Warm < 0:

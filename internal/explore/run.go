@@ -110,8 +110,11 @@ func (r *run) access(a atomics.Access) (before uint64) {
 		a.Word.Set(a.After(before))
 		return before
 	}
-	if a.Op == atomics.OpLane {
+	switch a.Op {
+	case atomics.OpLane:
 		return uint64(w.id)
+	case atomics.OpNow:
+		return 0
 	}
 	return w.point(a)
 }

@@ -11,34 +11,6 @@ import (
 	"locklab/harness/simulate"
 )
 
-// TestMutexSimulated compares Mutex with a model of sync.Mutex on modelled machines. A
-// handover comes once in 200 acquisitions, about every 15 µs. The model of sync.Mutex has no
-// starvation mode, which makes it faster.
-//
-//	go test -tags systematic,simulate -run TestMutexSimulated -v ./mutex
-func TestMutexSimulated(t *testing.T) {
-	defer func(n uint8) { mutexHandovers = n }(mutexHandovers)
-	mutexHandovers = 200
-	for _, name := range []string{"icelake-2x32", "skylake-8x32"} {
-		for _, hold := range []float64{0, 100, 1000} {
-			under := func(workers int, lock sync.Locker) simulate.Result {
-				return simulated(t, name, simulate.Workload{Workers: workers, Lines: 1, Hold: hold, Wake: 1000, Acquisitions: 200 * workers}, harness.Shared(lock))
-			}
-			few := under(8, new(Mutex))
-			for _, workers := range []int{64, 128} {
-				ours, theirs := under(workers, new(Mutex)), under(workers, new(syncMutexModel))
-				t.Logf("%s, %d workers, %v ns: %.0f ns (8 workers: %.0f), sync.Mutex %.0f ns, ratio %.2f; Jain %.2f, %.2f; longest wait %.0f µs, %.0f µs", name, workers, hold,
-					ours.PerAcquisition, few.PerAcquisition, theirs.PerAcquisition, theirs.PerAcquisition/ours.PerAcquisition, ours.Jain, theirs.Jain, ours.Longest/1000, theirs.Longest/1000)
-				t.Logf("the next owner is another worker: %.0f %%, of them on another socket: %.0f %%; a handover takes %.0f ns, with 8 workers %.0f ns",
-					100*(1-ours.SameWorker), 100*(1-ours.SameSocket), ours.HandOver, few.HandOver)
-				if ours.PerAcquisition > 2*few.PerAcquisition {
-					t.Errorf("%s, %v ns: %.0f ns with %d workers, %.0f ns with 8: the rate collapses", name, hold, ours.PerAcquisition, workers, few.PerAcquisition)
-				}
-			}
-		}
-	}
-}
-
 // simulated returns the result of workers that think for 50 ns.
 func simulated(t *testing.T, machine string, w simulate.Workload, lock harness.Local) simulate.Result {
 	t.Helper()
@@ -52,94 +24,6 @@ func simulated(t *testing.T, machine string, w simulate.Workload, lock harness.L
 		t.Fatal(err)
 	}
 	return r
-}
-
-// A syncMutexModel has the states of sync.Mutex apart from starvation, and its semaphore: a
-// list in order of arrival, except that a woken waiter returns to the front.
-type syncMutexModel struct {
-	state atomics.Uint32 // held, woken, and from syncWaiting the number of waiters
-
-	list    atomics.Uint32 // guards the next two
-	sleeper []*atomics.Parker
-	tokens  int
-}
-
-const (
-	syncHeld = 1 << iota
-	syncWoken
-	syncWaiting
-
-	syncSpins = 4 // rounds of 30 hints
-)
-
-func (m *syncMutexModel) Lock() {
-	if m.state.CompareAndSwap(0, syncHeld) {
-		return
-	}
-	parker := atomics.NewParker()
-	for spins, awake, again := 0, uint32(0), false; ; {
-		s := m.state.Load()
-		if s&syncHeld != 0 && spins < syncSpins {
-			if awake == 0 && s&syncWoken == 0 && s >= syncWaiting && m.state.CompareAndSwap(s, s|syncWoken) {
-				awake = syncWoken
-			}
-			atomics.SpinHint(30)
-			spins++
-			continue
-		}
-		next := s&^awake | syncHeld
-		if s&syncHeld != 0 {
-			next += syncWaiting
-		}
-		if !m.state.CompareAndSwap(s, next) {
-			continue
-		}
-		if s&syncHeld == 0 {
-			return
-		}
-		m.wait(parker, again)
-		spins, awake, again = 0, syncWoken, true
-	}
-}
-
-func (m *syncMutexModel) Unlock() {
-	s := m.state.Add(^uint32(syncHeld - 1))
-	for s >= syncWaiting && s&(syncHeld|syncWoken) == 0 {
-		if m.state.CompareAndSwap(s, s-syncWaiting|syncWoken) {
-			m.signal()
-			return
-		}
-		s = m.state.Load()
-	}
-}
-
-func (m *syncMutexModel) wait(p *atomics.Parker, first bool) {
-	pollUntil(m.list.TestAndSet)
-	if m.tokens > 0 {
-		m.tokens--
-		m.list.Store(0)
-		return
-	}
-	if first {
-		m.sleeper = append([]*atomics.Parker{p}, m.sleeper...)
-	} else {
-		m.sleeper = append(m.sleeper, p)
-	}
-	m.list.Store(0)
-	p.Park()
-}
-
-func (m *syncMutexModel) signal() {
-	pollUntil(m.list.TestAndSet)
-	if len(m.sleeper) == 0 {
-		m.tokens++
-		m.list.Store(0)
-		return
-	}
-	p := m.sleeper[0]
-	m.sleeper = m.sleeper[1:]
-	m.list.Store(0)
-	p.Unpark()
 }
 
 // TestRWMutexSimulated compares RWMutex with a model of sync.RWMutex on modelled machines.
