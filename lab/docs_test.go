@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -231,7 +232,20 @@ func putRuns(home string, words []string) error {
 		if !regexp.MustCompile(`^([A-Z0-9]+|runs/.*|build/.*)$`).MatchString(w) || i == 0 || strings.HasPrefix(words[i-1], "-") && words[i-1] != "--into" {
 			continue
 		}
-		if err := os.CopyFS(filepath.Join(home, w), os.DirFS("../reports/testdata/run")); err != nil && !errors.Is(err, fs.ErrExist) {
+		to := filepath.Join(home, w)
+		if err := os.CopyFS(to, os.DirFS("../reports/testdata/run")); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		if words[1] != "report" {
+			continue
+		}
+		// The runs of a report must be different.
+		manifest, err := os.ReadFile(filepath.Join(to, "manifest.json"))
+		if err != nil {
+			return err
+		}
+		manifest = bytes.Replace(manifest, []byte(`"seed": `), fmt.Appendf(nil, `"seed": %d, "was": `, i), 1)
+		if err := os.WriteFile(filepath.Join(to, "manifest.json"), manifest, 0o644); err != nil {
 			return err
 		}
 	}

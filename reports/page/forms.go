@@ -82,10 +82,17 @@ func (doc *document) cut(details string) {
 	}
 	doc.Sections = slices.DeleteFunc(doc.Sections, func(s section) bool { return s.Folded || len(s.Figures) == 0 })
 	doc.Answers = answers(mainDecisions(doc.Decisions))
-	doc.Tables = slices.DeleteFunc(doc.Tables, func(t tableView) bool { return t.Ranked == nil })
+	has := make(map[bool]bool) // the main table, which is ranked if any is; by kind of lock
 	for _, t := range doc.Tables {
-		t.Ranked.Rows, t.Ranked.Omitted = nil, ""
+		if t.Ranked != nil {
+			has[t.remote], t.Ranked.Rows, t.Ranked.Omitted = true, nil, ""
+		}
 	}
+	doc.Tables = slices.DeleteFunc(doc.Tables, func(t tableView) bool {
+		other := t.Ranked == nil && has[t.remote]
+		has[t.remote] = true
+		return other
+	})
 	if doc.Safety != nil {
 		doc.Safety.Brief, doc.Safety.Figures = true, mainFigures(doc.Safety.Figures)
 	}
