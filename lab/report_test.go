@@ -55,7 +55,7 @@ func TestReportTargets(t *testing.T) {
 	}{
 		{[]string{one, "-o", "page.html"}, []string{"page.html"}, "page.md", ""},
 		{[]string{one, "-o", "text.md"}, []string{"text.md", "text-charts/throughput.png"}, "text.html", "text.md"},
-		{[]string{one, "-o", "both"}, []string{"both/index.html", "both/details.html", "both/report.md", "both/charts/wait-distributed.png"}, "", "both/report.md"},
+		{[]string{one, "-o", "both"}, []string{"both/index.html", "both/details.html", "both/report.md", "both/charts/requests-distributed.png"}, "", "both/report.md"},
 		{[]string{one, two}, []string{"machines/index.html", "machines/report.md", "machines/charts/machines-throughput.png",
 			"machines/charts/machines-throughput-distributed.png"}, "", "machines/report.md"},
 		{[]string{one, two, "--out", "m.html"}, []string{"m.html"}, "m.md", ""},
