@@ -95,7 +95,7 @@ func TestManifestsReject(t *testing.T) {
 func TestRanksOfManifests(t *testing.T) {
 	job, compose := readText(t, all[0].file), readText(t, all[3].file)
 	env := map[string]string{"JOB_COMPLETION_INDEX": "0"}
-	for _, m := range regexp.MustCompile(`(?m)^  (\w+): "?([^"\n]*)"?$`).FindAllStringSubmatch(readText(t, all[2].file), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^  (\w+): "?([^"\s]+)`).FindAllStringSubmatch(readText(t, all[2].file), -1) {
 		env[m[1]] = m[2]
 	}
 	ranks := env["LOCKLAB_RANKS"]
