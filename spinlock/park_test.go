@@ -24,7 +24,8 @@ func countSleepers() (n int) {
 	buf := make([]byte, 1<<20)
 	for g := range strings.SplitSeq(string(buf[:runtime.Stack(buf, true)]), "\n\n") {
 		head, frames, _ := strings.Cut(g, "\n")
-		if strings.Contains(head, "[chan receive") && strings.Contains(frames, "(*Parker).Park") && strings.Contains(frames, "locklab/spinlock") {
+		asleep := strings.Contains(head, "[chan receive") || strings.Contains(head, "[select") // the latter with the tag systematic
+		if asleep && strings.Contains(frames, "(*Parker).Park") && strings.Contains(frames, "locklab/spinlock") {
 			n++
 		}
 	}
