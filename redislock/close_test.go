@@ -118,6 +118,18 @@ func TestShutdownDuringUnlock(t *testing.T) {
 	}
 }
 
+// TestRevokeDuringUnlock: Shutdown leaves the parts of a Multi to an Unlock that has begun.
+func TestRevokeDuringUnlock(t *testing.T) {
+	rdb := dialServer(t, runParallel(t))
+	c, name := newClient(t, rdb), newKey()
+	l := lockNow(t, c.Multi([]string{name, name + "2"}, redislock.Options{}))
+	rdb.client.AddHook(beforeCommand([]string{"evalsha"}, func() {
+		redislock.RevokeAll(c)
+		waitUntil(t, "only Unlock runs", func() bool { _, tasks, _ := redislock.ShutdownOf(c); return tasks == 1 })
+	}))
+	unlockLease(t, l)
+}
+
 // TestShutdownDuringGrant: Shutdown may give a lock back before Lock returns it. The race
 // detector checks that the two do not share a field of the lease.
 func TestShutdownDuringGrant(t *testing.T) {

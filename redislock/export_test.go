@@ -188,6 +188,8 @@ func BeginUnlock(l *Lease) {
 	l.finish(ErrReleased)
 }
 
+func RevokeAll(c *Client) { c.revokeAll() }
+
 // ShutdownOf reports whether Shutdown has begun, how many tasks it awaits, and its end.
 func ShutdownOf(c *Client) (begun bool, tasks int, closed bool) {
 	c.mu.Lock()

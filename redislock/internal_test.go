@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -132,6 +133,9 @@ func TestAnswers(t *testing.T) {
 				lost := giveUp[verdict] && verdict != unlisted && verdict != foreign
 				for _, prefix := range prefixes {
 					err := fmt.Errorf("a request: %w", reply(prefix+" for a reason"))
+					if got := c.losesBy(err); got != (lost || verdict == foreign) {
+						t.Errorf("%v: the answer to a renewal ends the lease: %t", err, got)
+					}
 					if verdictOf(err) != verdict || c.final(err) != giveUp[verdict] || c.settled(err) != lost {
 						t.Errorf("%v: verdict %d, a Lock gives up: %t, a lease is lost: %t; want %d, %t and %t",
 							err, verdictOf(err), c.final(err), c.settled(err), verdict, giveUp[verdict], lost)
@@ -149,11 +153,50 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestCloseTwice: only the first Close passes a check on. A later one would begin a goroutine that
-// the first no longer awaits, and panic.
-func TestCloseTwice(t *testing.T) {
+// losesBy reports whether a lease ends when err answers its renewal.
+func (c *Client) losesBy(err error) bool {
+	l, reply := &Lease{c: c, span: time.Hour}, redis.NewCmd(context.Background())
+	reply.SetErr(err)
+	l.begin(c.clock.Now(), l.span)
+	c.renewed([]*Lease{l}, []*redis.Cmd{reply}, c.clock.Now())
+	return l.alive.Err() != nil
+}
+
+// TestLatePart: a part that joins a lease later counts, until it ends.
+func TestLatePart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := NewClient(nil, WithSuspends(ClientOptions{}, func() time.Duration { return 0 }))
+		defer c.Close()
+		j := newJoint(c, "name", 2)
+		var parts [3]*Lease
+		for i := range parts {
+			if i == j.need {
+				j.begin()
+			}
+			parts[i] = &Lease{c: c, span: time.Hour, fixed: true}
+			parts[i].begin(c.clock.Now(), time.Hour)
+			j.add(parts[i])
+		}
+		for _, i := range []int{0, 2} {
+			parts[i].end(ErrLost)
+			synctest.Wait()
+			if over := j.all.alive.Err() != nil; over != (i == 2) {
+				t.Errorf("part %d has ended; the lease has: %t", i, over)
+			}
+		}
+	})
+}
+
+// TestHandoverCheck: a handover is checked after its grant. Only the first Close passes the check
+// on: a later one would begin a goroutine that the first no longer awaits, and panic.
+func TestHandoverCheck(t *testing.T) {
 	c := namesTest(t)
-	c.queue("name", Options{}).watchOver()
+	m, began := c.queue("name", Options{HandoffTimeout: DefaultTTL}), c.clock.Now()
+	m.watchOver()
+	b := c.mail.boxes[m.keys[3]+c.id]
+	if b.check(); b.guarded == nil || b.guardAt.Before(began.Add(DefaultTTL+watchLate)) {
+		t.Errorf("a handover is checked %v after its grant began, of %v", b.guardAt.Sub(began), DefaultTTL)
+	}
 	if first, second := len(c.mail.close()), len(c.mail.close()); first != 1 || second != 0 {
 		t.Errorf("%d checks are passed on, then %d; want 1, then none", first, second)
 	}

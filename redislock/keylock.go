@@ -49,7 +49,8 @@ func (k *keyLock) TryLock(ctx context.Context) (*Lease, error) { return k.lock(c
 
 func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 	nonce := k.c.identity()
-	a := attempts{base: &k.base, try: try, undo: func(ctx context.Context) (bool, error) { return k.withdraw(ctx, nonce) }}
+	free := func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) }
+	a := attempts{base: &k.base, try: try, undo: func(ctx context.Context) (bool, error) { return k.insist(ctx, k.o.TTL, free) }}
 	wait, end := k.strategy()
 	l, err := a.run(ctx, func() (*Lease, time.Duration, error) { return k.attempt(ctx, nonce) }, wait)
 	end(l != nil)
@@ -80,10 +81,6 @@ func (k *keyLock) attempt(ctx context.Context, nonce string) (l *Lease, left tim
 }
 
 func (k *keyLock) call(s *script, args ...any) call { return call{s, []string{k.name}, args} }
-
-func (k *keyLock) withdraw(ctx context.Context, nonce string) (held bool, err error) {
-	return k.insist(ctx, k.o.TTL, func(ctx context.Context) (bool, error) { return k.free(ctx, nonce) })
-}
 
 // free deletes the key if it has the nonce, and reports whether it had.
 func (k *keyLock) free(ctx context.Context, nonce string) (held bool, err error) {

@@ -243,7 +243,11 @@ func (l *Lease) discard(ctx context.Context) error {
 	return l.release(ctx, l.finish(ErrReleased))
 }
 
+// unwind claims the parts before it dissolves j, so that Shutdown leaves them to it.
 func (j *joint) unwind(ctx context.Context) (held bool, err error) {
+	for _, l := range j.members() {
+		l.state.Store(stateUnlocked)
+	}
 	for _, l := range slices.Backward(j.dissolve()) {
 		err = lock.Join(err, l.discard(ctx))
 	}

@@ -37,19 +37,22 @@ var departures = []departure{
 		time.Sleep(100 * time.Millisecond) // the lease is over in the server too
 		requireLost(t, l)
 	}, .5, 1, -1}, // the waiter may have asked before
-	{"lost reply to Unlock, repeated by us", "Mutex", []string{"GHOST:1"}, redislock.Options{}, func(t *testing.T, p *peer, _ keyed, l *redislock.Lease) {
-		p.lose.Store(1)
-		requireLost(t, l)
+	{"lost reply to Unlock, repeated by us", "Mutex", []string{"GHOST:1"}, redislock.Options{}, leaveByLostReply, .4, 1, -1},
+	{"lost reply to Unlock, repeated by the library", "Mutex", []string{"GHOST:1"}, redislock.Options{}, leaveByLostReply, .4, 1, 3},
+	{"TryLock past the lease", "Mutex", []string{"GHOST:1"}, redislock.Options{TTL: time.Hour}, func(t *testing.T, p *peer, m keyed, _ *redislock.Lease) {
+		p.link.client.Del(t.Context(), m.Name())
+		requireTaken(t, "it has handed the lock over", m.(tryLocker))
 	}, .4, 1, -1},
-	{"lost reply to Unlock, repeated by the library", "Mutex", []string{"GHOST:1"}, redislock.Options{}, func(t *testing.T, p *peer, _ keyed, l *redislock.Lease) {
-		p.lose.Store(1)
-		requireLost(t, l)
-	}, .4, 1, 3},
 	{"force", "Mutex", nil, redislock.Options{}, leaveByForce, -2, 0, -1},
 	{"force, dead waiter", "Mutex", []string{"GHOST:1"}, redislock.Options{}, leaveByForce, 0, 1, -1},
 }
 
 func leaveByUnlock(t *testing.T, _ *peer, _ keyed, l *redislock.Lease) { unlockLease(t, l) }
+
+func leaveByLostReply(t *testing.T, p *peer, _ keyed, l *redislock.Lease) {
+	p.lose.Store(1)
+	requireLost(t, l)
+}
 
 func leaveByForce(t *testing.T, _ *peer, m keyed, l *redislock.Lease) {
 	if freed, err := m.(forcer).ForceUnlock(t.Context()); !freed || err != nil {

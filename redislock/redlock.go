@@ -133,15 +133,15 @@ type ballot struct {
 // errors prevent one, final if permanently. It gives unneeded keys back in the background.
 func (m *Redlock) vote(ctx context.Context) (l *Lease, final bool, err error) {
 	n := len(m.keys)
+	j := newJoint(m.c, m.name, n/2+1)
+	j.all.free = m.scatter(j)
 	ballots, nonce := make(chan ballot, n), m.c.identity()
-	needed := m.answering() < n/2+1
+	needed := m.answering() < j.need
 	for _, k := range m.keys {
 		if !k.c.admit(func() { ballots <- m.ask(ctx, k, nonce, needed) }) {
 			ballots <- ballot{err: ErrClosed, final: true}
 		}
 	}
-	j := newJoint(m.c, m.name, n/2+1)
-	j.all.free = m.scatter(j)
 	patience := m.answer + retryPause
 	if needed { // an attempt may first wait for a silent server
 		patience += m.answer

@@ -168,6 +168,7 @@ func redlockTaken(t *testing.T, s *trio) {
 	m := s.lock(t, s.dial(t), redislock.Options{})
 	requireTaken(t, "two keys of three are held", m)
 	s.free(t, 2)
+	requireTaken(t, "one key of two is held", redislock.NewRedlock(s.clients[1:], s.key, redislock.RedlockOptions{}))
 	got := beginLock(t, m)
 	select {
 	case <-got:
@@ -209,13 +210,15 @@ func redlockClosed(t *testing.T, s *trio) {
 
 func redlockLate(t *testing.T, s *trio) {
 	const lease = 900 * time.Millisecond
-	links := s.dial(t)
+	links, third := s.dial(t), s.at
+	third.Addrs = s.at.Addrs[2:]
+	links[2] = dialServer(t, third, func(o *redis.Options) { o.ContextTimeoutEnabled = false })
 	m := s.lock(t, links, redislock.Options{TTL: lease})
 	s.warm(t, m)
-	links[2].delay.Store(int64(lease / 20)) // within the time to answer
+	links[2].delay.Store(int64(lease / 5)) // longer than the time to answer
 	l := lockNow(t, m)
+	waitUntil(t, "the third counts", func() bool { return redislock.Parts(l) == 3 })
 	links[2].delay.Store(0)
-	time.Sleep(lease / 10)
 	s.watch[0].client.Del(t.Context(), s.key)
 	select {
 	case <-l.Done():
@@ -223,7 +226,7 @@ func redlockLate(t *testing.T, s *trio) {
 	case <-time.After(2 * lease):
 	}
 	unlockLease(t, l)
-	s.free(t, 1, 2)
+	s.warm(t, m) // the third is asked again
 }
 
 func redlockRenewalFails(t *testing.T, s *trio) {

@@ -50,7 +50,7 @@ type queueModel struct {
 
 	sent  window          // when the latest request ran
 	here  string          // the sender's mailbox, if the reply has notifications
-	stale map[string]bool // mailboxes without a reader
+	stale map[string]bool // full mailboxes; true if nobody reads them
 	given []string        // waiters that the latest request granted the lock
 	tells bool            // the first waiter gets the end of the lease
 }

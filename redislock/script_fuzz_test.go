@@ -57,6 +57,7 @@ func FuzzQueueScripts(f *testing.F) {
 		f.Add(kind, []byte{0, 2, 1, 64, 12, 4, 3, 65, 5})   // a holder leaves without a handover
 		f.Add(kind, []byte{0, 1, 64, 68, 68, 16, 0, 8, 69}) // another takes the lock without the queue
 		f.Add(kind, []byte{0, 1, 3, 4, 5, 7})               // two readers are admitted together
+		f.Add(kind, []byte{0, 2, 74, 4, 6})                 // a mailbox was not read for a moment
 		for range 6 {
 			steps := make([]byte, 50)
 			for i := range steps {
@@ -86,12 +87,9 @@ func FuzzQueueScripts(f *testing.F) {
 	})
 }
 
-// unread are the messages of a mailbox that is not read.
-var unread = []any{"stop", "X:1 0 1000000 5"}
-
 // fuzzedSteps are the possible steps, some of them more frequent.
 var fuzzedSteps = []string{"acquire", "release", "renew", "check", "expire", "pass", "force", "try",
-	"acquire", "release", "acquire", "acquire", "acquire", "renew", "ahead", "stale", "free", "seize"}
+	"acquire", "release", "acquire", "acquire", "acquire", "renew", "ahead", "stale", "free", "seize", "recent"}
 
 // step runs the operation in the upper bits of b for the waiter in its last two bits.
 func (q *queueFuzz) step(b byte) {
@@ -121,10 +119,10 @@ func (q *queueFuzz) step(b byte) {
 		q.ahead += 1e9
 		q.last = 4e15 + q.ahead
 		q.rdb.client.Set(q.ctx, q.keys[2], q.last, time.Until(time.UnixMicro(int64(q.last)).Add(24*time.Hour)))
-	case "stale":
-		if box := boxOf(w); !q.stale[box] {
-			q.stale[box] = true
-			q.rdb.client.RPush(q.ctx, q.keys[3]+box, unread...)
+	case "stale", "recent":
+		if _, full := q.stale[boxOf(w)]; !full {
+			q.stale[boxOf(w)] = op == "stale"
+			q.rdb.client.RPush(q.ctx, q.keys[3]+boxOf(w), "stop", fmt.Sprint("X:1 0 ", map[string]int64{"stale": 1e6, "recent": time.Now().UnixMicro()}[op], " 5"))
 		}
 		return
 	case "expire":
@@ -259,7 +257,7 @@ func (q *queueFuzz) readMailboxes() (notifications []any) {
 		box := q.keys[3] + name
 		texts := q.rdb.client.LRange(q.ctx, box, 0, -1).Val()
 		for i, text := range texts {
-			if q.stale[name] && i < len(unread) {
+			if _, full := q.stale[name]; full && i < 2 {
 				continue
 			}
 			notifications = append(notifications, text)

@@ -18,7 +18,6 @@ import (
 	"locklab/internal/adapt"
 	"locklab/internal/faultproxy"
 	wireredis "locklab/internal/wire/redis"
-	"locklab/redislock"
 	"locklab/redislock/lab"
 )
 
@@ -248,13 +247,26 @@ func (tr *trial) enter(ctx context.Context, s harness.Session) (harness.Lease, e
 	return l, nil
 }
 
+// exit unlocks l. A loss is correct after a lost reply, and if the lease was over before the answer.
 func (tr *trial) exit(ctx context.Context, l harness.Lease) error {
 	tr.inside.Add(-1)
-	unsure := tr.do == faultproxy.LoseReply && tr.when == leave
-	if err := l.Unlock(ctx); err != nil && !(unsure && errors.Is(err, redislock.ErrNotHeld)) {
+	until, ends := l.Deadline()
+	err := l.Unlock(ctx)
+	unsure := tr.do == faultproxy.LoseReply && tr.when == leave || ends && time.Now().After(until)
+	if err != nil && !(unsure && errors.Is(err, harness.ErrNotHeld)) {
 		return fmt.Errorf("unlock: %w", err)
 	}
 	return nil
+}
+
+// TestStepsLate: a trial accepts a loss only after the deadline of the lease.
+func TestStepsLate(t *testing.T) {
+	for left, want := range map[time.Duration]bool{-time.Second: true, time.Hour: false} {
+		l := adapt.NewLease(t.Context(), time.Now().Add(left), func(context.Context) (bool, error) { return false, nil })
+		if err := new(trial).exit(t.Context(), l); (err == nil) != want {
+			t.Errorf("a loss %v before the deadline: %v", left, err)
+		}
+	}
 }
 
 // TestStepsReject: the trials reject locks with each of the faults that they look for.

@@ -166,34 +166,31 @@ func TestCohortAsksFirst(t *testing.T) {
 	at := runParallel(t)
 	c := dialServer(t, at)
 	s := newSleeper(t, c)
-	for _, fixed := range []bool{false, true} {
-		m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Minute, DisableRenewal: fixed}})
+	for _, row := range []struct {
+		grant, suspend time.Duration
+		fixed, cut     bool // renewal is disabled; the server is unreachable
+		want           bool
+	}{
+		{time.Minute, 0, true, false, true},
+		{time.Minute, 2 * time.Minute, false, false, true}, // a renewal confirms it
+		{time.Minute, 2 * time.Minute, false, true, false},
+		{time.Minute, 2 * time.Minute, true, false, false},
+		{time.Hour, 40 * time.Minute, true, false, false}, // it is nearly over
+	} {
+		m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: row.grant, DisableRenewal: row.fixed}})
 		l := lockNow(t, m)
-		if !redislock.CohortMayHandOver(m, l) {
-			t.Error("it does not hand over what the server has just given it")
+		s.suspend(row.suspend)
+		if row.cut {
+			c.redirect("-")
 		}
-		s.suspend(2 * time.Minute)
-		if got := redislock.CohortMayHandOver(m, l); got == fixed {
-			t.Errorf("the server has confirmed it two grant timeouts ago, renewal disabled: %v, handed over: %v", fixed, got)
+		if got := redislock.CohortMayHandOver(m, l); got != row.want {
+			t.Errorf("%+v: it hands over: %t", row, got)
+		}
+		if row.cut {
+			c.redirect("")
 		}
 		unlockLease(t, l)
 	}
-	short := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Hour, DisableRenewal: true}})
-	late := lockNow(t, short)
-	s.suspend(40 * time.Minute)
-	if redislock.CohortMayHandOver(short, late) {
-		t.Error("it hands over a lease that is nearly over")
-	}
-	unlockLease(t, late)
-	m := s.Cohort(newKey(), redislock.CohortOptions{Options: redislock.Options{TTL: time.Hour, HandoffTimeout: time.Minute}})
-	l := lockNow(t, m)
-	s.suspend(2 * time.Minute)
-	c.redirect("-")
-	if redislock.CohortMayHandOver(m, l) {
-		t.Error("it hands over what the server has not confirmed")
-	}
-	c.redirect("")
-	unlockLease(t, l)
 }
 
 // TestServerClockFromRequest: the server's clock belongs to the request's time.

@@ -289,7 +289,7 @@ func (t *Try) loseWakeup(ctx context.Context, s *Subject, holders []*Worker, w *
 const queueLocks = redisKinds + "|zk-(handoff|fair|curator|herd|rw|multi|cohort|persistent)|go-zookeeper-lock"
 
 var queueExpect = []Expectation{
-	{"redis-token", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "it has no lease, and a waiter joins the end of the line again every second"},
+	{"redis-token", []oracle.Anomaly{oracle.Stall, oracle.Stuck, oracle.Overtaken}, "it has no lease, and a waiter joins the end of the line again every five seconds"},
 	{"zk-persistent|redis-redisson12", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "nothing removes the traces of a dead client: no session, or a key without a time to live"},
 	{"redis-fair-redisson", []oracle.Anomaly{oracle.Stall, oracle.Stuck}, "a dead waiter keeps its place for five minutes"},
 	{"redis-.*|redsync.*|bsm-.*|rueidislock.*", []oracle.Anomaly{oracle.Stall}, "a lease, or the grant to a dead waiter, has to run out"},

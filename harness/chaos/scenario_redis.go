@@ -72,7 +72,7 @@ var forgottenPlain = []Expectation{
 }
 
 var tokenOrder = Expectation{"redis-token", []oracle.Anomaly{oracle.Overtaken},
-	"it has no lease, and its waiters rejoin the end of the queue every second"}
+	"it has no lease, and its waiters rejoin the end of the queue every five seconds"}
 
 // keeps returns the expectations of locks that outlive a fault.
 func keeps(why string) []Expectation {

@@ -4,14 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"errors"
+	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/faultproxy"
-	wireredis "locklab/internal/wire/redis"
 )
 
 // TestCareless: redis-unsafe deletes the lock of the next holder, and reports no error.
@@ -60,6 +63,43 @@ func TestRenewalRound(t *testing.T) {
 	}
 }
 
+func joinToken(t *testing.T, at harness.Endpoint, key string) harness.Session {
+	r, err := token.Remote(t.Context(), at, key)
+	requireNoError(t, err)
+	t.Cleanup(func() { r.Close() })
+	s, err := r.Join(t.Context(), 0)
+	requireNoError(t, err)
+	return s
+}
+
+// TestTokenOrder: a waiter of redis-token keeps its place for some seconds.
+func TestTokenOrder(t *testing.T) {
+	t.Parallel()
+	at, key := locktest.Endpoint(t, harness.KindRedis), rand.Text()
+	watch, held, served := newLink(t, at), acquireLock(t, joinToken(t, at, key)), make(chan int, 2)
+	var work errgroup.Group
+	for i := range 2 {
+		m := joinToken(t, at, key)
+		work.Go(func() error {
+			l, err := m.Lock(t.Context())
+			if err != nil {
+				return err
+			}
+			served <- i
+			return l.Unlock(t.Context())
+		})
+		waitUntil(t, "it waits", func() bool {
+			return strings.Contains(watch.client.Info(t.Context(), "clients").Val(), fmt.Sprint("blocked_clients:", i+1))
+		})
+		time.Sleep(tokenWait / 8)
+	}
+	unlockLease(t, held)
+	requireNoError(t, work.Wait())
+	if first := <-served; first != 0 {
+		t.Error("the second waiter was served first")
+	}
+}
+
 // TestTokenSteps loses the connection at each request of redis-token. Lock or Unlock fails.
 // After a pop without a reply, or a push that never arrives, no client ever gets the lock again.
 func TestTokenSteps(t *testing.T) {
@@ -81,15 +121,7 @@ func TestTokenSteps(t *testing.T) {
 		t.Run(c.op+"/"+string(c.do), func(t *testing.T) {
 			p, through := newProxy(t, at)
 			key := "token-" + rand.Text()
-			join := func(at harness.Endpoint) harness.Session {
-				r, err := token.Remote(t.Context(), at, key)
-				requireNoError(t, err)
-				t.Cleanup(func() { r.Close() })
-				s, err := r.Join(t.Context(), 0)
-				requireNoError(t, err)
-				return s
-			}
-			hurt, other := join(through), join(at)
+			hurt, other := joinToken(t, through, key), joinToken(t, at, key)
 			if c.op != "evalsha" { // the list exists, and no element is lost
 				unlockLease(t, acquireLock(t, other))
 			}
@@ -119,9 +151,7 @@ func TestTokenSteps(t *testing.T) {
 			if err == nil {
 				unlockLease(t, l)
 			}
-			rdb, _, err := wireredis.Connect(at)
-			requireNoError(t, err)
-			defer rdb.Close()
+			rdb := newLink(t, at).client
 			name := "locklab:{" + key + "}"
 			if n := rdb.LLen(t.Context(), name).Val(); n > 1 {
 				t.Errorf("the list has %d elements", n)

@@ -17,7 +17,8 @@ import (
 // it takes two requests per acquisition, however many wait.
 //
 //  1. Make the list, once: a script pushes the element if a mark is absent.
-//  2. Acquire: BLPOP. The server serves blocked clients in order of arrival.
+//  2. Acquire: BLPOP. The server serves blocked clients in order of arrival. A waiter asks
+//     again after five seconds, and is then the last.
 //  3. Release: RPUSH.
 //
 // # Trade-offs
@@ -51,7 +52,10 @@ type tokenLock struct {
 	made atomic.Bool
 }
 
-// acquire pops the element, for one second at a time: a leaving waiter leaves no request.
+// tokenWait is how long a waiter keeps its place, and a waiter that leaves its request.
+const tokenWait = 5 * time.Second
+
+// acquire pops the element. It takes a new place after tokenWait.
 func (m *tokenLock) acquire(ctx context.Context, try bool) (*adapt.Lease, error) {
 	if !m.made.Load() {
 		if err := tokenMake.Run(ctx, m.p.rdb, []string{m.name, m.name + ":~made"}).Err(); err != nil {
@@ -64,7 +68,7 @@ func (m *tokenLock) acquire(ctx context.Context, try bool) (*adapt.Lease, error)
 		if try {
 			err = m.p.rdb.LPop(ctx, m.name).Err()
 		} else {
-			err = m.p.blocking.BLPop(context.WithoutCancel(ctx), time.Second, m.name).Err()
+			err = m.p.blocking.BLPop(context.WithoutCancel(ctx), tokenWait, m.name).Err()
 		}
 		ended := errors.Join(ctx.Err(), context.Cause(m.p.open))
 		switch {
@@ -75,11 +79,10 @@ func (m *tokenLock) acquire(ctx context.Context, try bool) (*adapt.Lease, error)
 			return nil, errors.Join(err, ended)
 		case errors.Is(err, redis.Nil) && try:
 			return nil, harness.ErrNotAcquired
-		case errors.Is(err, redis.Nil):
-			err = ended
-		}
-		if err != nil {
+		case !errors.Is(err, redis.Nil):
 			return nil, err
+		case ended != nil:
+			return nil, ended
 		}
 	}
 }
