@@ -10,10 +10,10 @@
 #define val	CX // operand; XCHG and XADD leave the old value here
 #define added	DX // copy of what XADD adds
 
-// func lockCmpxchg32(p *uint32, old, new uint32) (swapped bool)
+// func asmCAS32(p *uint32, old, new uint32) (swapped bool)
 //
 //	atomically { if *p == old { *p = new; return true }; return false }
-TEXT ·lockCmpxchg32(SB), NOSPLIT|NOFRAME, $0-17
+TEXT ·asmCAS32(SB), NOSPLIT|NOFRAME, $0-17
 	MOVQ p+0(FP), word
 	MOVL old+8(FP), expect
 	MOVL new+12(FP), val
@@ -22,10 +22,10 @@ TEXT ·lockCmpxchg32(SB), NOSPLIT|NOFRAME, $0-17
 	SETEQ swapped+16(FP)
 	RET
 
-// func lockCmpxchg64(p *uint64, old, new uint64) (swapped bool)
+// func asmCAS64(p *uint64, old, new uint64) (swapped bool)
 //
 //	atomically { if *p == old { *p = new; return true }; return false }
-TEXT ·lockCmpxchg64(SB), NOSPLIT|NOFRAME, $0-25
+TEXT ·asmCAS64(SB), NOSPLIT|NOFRAME, $0-25
 	MOVQ p+0(FP), word
 	MOVQ old+8(FP), expect
 	MOVQ new+16(FP), val
@@ -34,30 +34,30 @@ TEXT ·lockCmpxchg64(SB), NOSPLIT|NOFRAME, $0-25
 	SETEQ swapped+24(FP)
 	RET
 
-// func xchg32(p *uint32, new uint32) (old uint32)
+// func asmSwap32(p *uint32, new uint32) (old uint32)
 //
 //	atomically { old = *p; *p = new }
-TEXT ·xchg32(SB), NOSPLIT|NOFRAME, $0-20
+TEXT ·asmSwap32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVQ p+0(FP), word
 	MOVL new+8(FP), val
 	XCHGL val, 0(word)
 	MOVL val, old+16(FP)
 	RET
 
-// func xchg64(p *uint64, new uint64) (old uint64)
+// func asmSwap64(p *uint64, new uint64) (old uint64)
 //
 //	atomically { old = *p; *p = new }
-TEXT ·xchg64(SB), NOSPLIT|NOFRAME, $0-24
+TEXT ·asmSwap64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ p+0(FP), word
 	MOVQ new+8(FP), val
 	XCHGQ val, 0(word)
 	MOVQ val, old+16(FP)
 	RET
 
-// func lockXadd32(p *uint32, delta uint32) (new uint32)
+// func asmAdd32(p *uint32, delta uint32) (new uint32)
 //
 //	atomically { *p += delta; new = *p }
-TEXT ·lockXadd32(SB), NOSPLIT|NOFRAME, $0-20
+TEXT ·asmAdd32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVQ p+0(FP), word
 	MOVL delta+8(FP), val
 	MOVL val, added
@@ -67,10 +67,10 @@ TEXT ·lockXadd32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVL val, new+16(FP)
 	RET
 
-// func lockXadd64(p *uint64, delta uint64) (new uint64)
+// func asmAdd64(p *uint64, delta uint64) (new uint64)
 //
 //	atomically { *p += delta; new = *p }
-TEXT ·lockXadd64(SB), NOSPLIT|NOFRAME, $0-24
+TEXT ·asmAdd64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ p+0(FP), word
 	MOVQ delta+8(FP), val
 	MOVQ val, added
@@ -80,37 +80,37 @@ TEXT ·lockXadd64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVQ val, new+16(FP)
 	RET
 
-// func movLoad32(p *uint32) (v uint32)
+// func asmLoad32(p *uint32) (v uint32)
 //
 //	return *p; x86 lets no later access pass an earlier load
-TEXT ·movLoad32(SB), NOSPLIT|NOFRAME, $0-12
+TEXT ·asmLoad32(SB), NOSPLIT|NOFRAME, $0-12
 	MOVQ p+0(FP), word
 	MOVL 0(word), val
 	MOVL val, v+8(FP)
 	RET
 
-// func movLoad64(p *uint64) (v uint64)
+// func asmLoad64(p *uint64) (v uint64)
 //
 //	return *p; x86 lets no later access pass an earlier load
-TEXT ·movLoad64(SB), NOSPLIT|NOFRAME, $0-16
+TEXT ·asmLoad64(SB), NOSPLIT|NOFRAME, $0-16
 	MOVQ p+0(FP), word
 	MOVQ 0(word), val
 	MOVQ val, v+8(FP)
 	RET
 
-// func movStore32(p *uint32, v uint32)
+// func asmStore32(p *uint32, v uint32)
 //
 //	*p = v; x86 lets no store pass an earlier access
-TEXT ·movStore32(SB), NOSPLIT|NOFRAME, $0-12
+TEXT ·asmStore32(SB), NOSPLIT|NOFRAME, $0-12
 	MOVQ p+0(FP), word
 	MOVL v+8(FP), val
 	MOVL val, 0(word)
 	RET
 
-// func movStore64(p *uint64, v uint64)
+// func asmStore64(p *uint64, v uint64)
 //
 //	*p = v; x86 lets no store pass an earlier access
-TEXT ·movStore64(SB), NOSPLIT|NOFRAME, $0-16
+TEXT ·asmStore64(SB), NOSPLIT|NOFRAME, $0-16
 	MOVQ p+0(FP), word
 	MOVQ v+8(FP), val
 	MOVQ val, 0(word)

@@ -12,8 +12,8 @@ var archSuite = []*Primitive{{
 	Insn:      "LDAXR/STLXR",
 	Available: always,
 
-	Word32: Operations[uint32]{ldaxrCAS32, ldaxrSwap32, ldaxrAdd32, ldar32, stlr32},
-	Word64: Operations[uint64]{ldaxrCAS64, ldaxrSwap64, ldaxrAdd64, ldar64, stlr64},
+	Word32: Operations[uint32]{asmCAS32, asmSwap32, asmAdd32, asmLoad32, asmStore32},
+	Word64: Operations[uint64]{asmCAS64, asmSwap64, asmAdd64, asmLoad64, asmStore64},
 }, {
 	Name:      "casal",
 	Doc:       "arm64 single-instruction atomics (FEAT_LSE, Armv8.1)",
@@ -21,27 +21,9 @@ var archSuite = []*Primitive{{
 	Insn:      "CASAL",
 	Available: func() bool { return cpu.ARM64.HasATOMICS },
 
-	Word32: Operations[uint32]{casal32, swpal32, ldaddal32, ldar32, stlr32},
-	Word64: Operations[uint64]{casal64, swpal64, ldaddal64, ldar64, stlr64},
+	Word32: Operations[uint32]{casal32, swpal32, ldaddal32, asmLoad32, asmStore32},
+	Word64: Operations[uint64]{casal64, swpal64, ldaddal64, asmLoad64, asmStore64},
 }}
-
-//go:noescape
-func ldaxrCAS32(p *uint32, old, new uint32) (swapped bool)
-
-//go:noescape
-func ldaxrCAS64(p *uint64, old, new uint64) (swapped bool)
-
-//go:noescape
-func ldaxrSwap32(p *uint32, new uint32) (old uint32)
-
-//go:noescape
-func ldaxrSwap64(p *uint64, new uint64) (old uint64)
-
-//go:noescape
-func ldaxrAdd32(p *uint32, delta uint32) (new uint32)
-
-//go:noescape
-func ldaxrAdd64(p *uint64, delta uint64) (new uint64)
 
 //go:noescape
 func casal32(p *uint32, old, new uint32) (swapped bool)
@@ -60,15 +42,3 @@ func ldaddal32(p *uint32, delta uint32) (new uint32)
 
 //go:noescape
 func ldaddal64(p *uint64, delta uint64) (new uint64)
-
-//go:noescape
-func ldar32(p *uint32) (v uint32)
-
-//go:noescape
-func ldar64(p *uint64) (v uint64)
-
-//go:noescape
-func stlr32(p *uint32, v uint32)
-
-//go:noescape
-func stlr64(p *uint64, v uint64)

@@ -12,14 +12,14 @@
 #define seen	R3 // the value that was there
 #define failed	R4 // STLXR: 1 if the reservation was lost, 0 if it stored
 
-// func ldaxrCAS32(p *uint32, old, new uint32) (swapped bool)
+// func asmCAS32(p *uint32, old, new uint32) (swapped bool)
 //
 //	for {
 //		seen = reserve(*p)
 //		if seen != old { return false }
 //		if store(*p, new) { return true }
 //	}
-TEXT ·ldaxrCAS32(SB), NOSPLIT|NOFRAME, $0-17
+TEXT ·asmCAS32(SB), NOSPLIT|NOFRAME, $0-17
 	MOVD  p+0(FP), word
 	MOVWU old+8(FP), expect
 	MOVWU new+12(FP), val
@@ -36,10 +36,10 @@ done:
 	MOVB R5, swapped+16(FP)
 	RET
 
-// func ldaxrCAS64(p *uint64, old, new uint64) (swapped bool)
+// func asmCAS64(p *uint64, old, new uint64) (swapped bool)
 //
-//	as ldaxrCAS32
-TEXT ·ldaxrCAS64(SB), NOSPLIT|NOFRAME, $0-25
+//	as asmCAS32
+TEXT ·asmCAS64(SB), NOSPLIT|NOFRAME, $0-25
 	MOVD p+0(FP), word
 	MOVD old+8(FP), expect
 	MOVD new+16(FP), val
@@ -56,10 +56,10 @@ done:
 	MOVB R5, swapped+24(FP)
 	RET
 
-// func ldaxrSwap32(p *uint32, new uint32) (old uint32)
+// func asmSwap32(p *uint32, new uint32) (old uint32)
 //
 //	do { old = reserve(*p) } while !store(*p, new)
-TEXT ·ldaxrSwap32(SB), NOSPLIT|NOFRAME, $0-20
+TEXT ·asmSwap32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVD  p+0(FP), word
 	MOVWU new+8(FP), val
 
@@ -70,10 +70,10 @@ again:
 	MOVW   seen, old+16(FP)
 	RET
 
-// func ldaxrSwap64(p *uint64, new uint64) (old uint64)
+// func asmSwap64(p *uint64, new uint64) (old uint64)
 //
 //	do { old = reserve(*p) } while !store(*p, new)
-TEXT ·ldaxrSwap64(SB), NOSPLIT|NOFRAME, $0-24
+TEXT ·asmSwap64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVD p+0(FP), word
 	MOVD new+8(FP), val
 
@@ -84,10 +84,10 @@ again:
 	MOVD  seen, old+16(FP)
 	RET
 
-// func ldaxrAdd32(p *uint32, delta uint32) (new uint32)
+// func asmAdd32(p *uint32, delta uint32) (new uint32)
 //
 //	do { new = reserve(*p) + delta } while !store(*p, new)
-TEXT ·ldaxrAdd32(SB), NOSPLIT|NOFRAME, $0-20
+TEXT ·asmAdd32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVD  p+0(FP), word
 	MOVWU delta+8(FP), val
 
@@ -99,10 +99,10 @@ again:
 	MOVW   seen, new+16(FP)
 	RET
 
-// func ldaxrAdd64(p *uint64, delta uint64) (new uint64)
+// func asmAdd64(p *uint64, delta uint64) (new uint64)
 //
 //	do { new = reserve(*p) + delta } while !store(*p, new)
-TEXT ·ldaxrAdd64(SB), NOSPLIT|NOFRAME, $0-24
+TEXT ·asmAdd64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVD p+0(FP), word
 	MOVD delta+8(FP), val
 
@@ -184,37 +184,37 @@ TEXT ·ldaddal64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVD     seen, new+16(FP)
 	RET
 
-// func ldar32(p *uint32) (v uint32)
+// func asmLoad32(p *uint32) (v uint32)
 //
 //	return *p, before every access after it
-TEXT ·ldar32(SB), NOSPLIT|NOFRAME, $0-12
+TEXT ·asmLoad32(SB), NOSPLIT|NOFRAME, $0-12
 	MOVD  p+0(FP), word
 	LDARW (word), val
 	MOVW  val, v+8(FP)
 	RET
 
-// func ldar64(p *uint64) (v uint64)
+// func asmLoad64(p *uint64) (v uint64)
 //
 //	return *p, before every access after it
-TEXT ·ldar64(SB), NOSPLIT|NOFRAME, $0-16
+TEXT ·asmLoad64(SB), NOSPLIT|NOFRAME, $0-16
 	MOVD p+0(FP), word
 	LDAR (word), val
 	MOVD val, v+8(FP)
 	RET
 
-// func stlr32(p *uint32, v uint32)
+// func asmStore32(p *uint32, v uint32)
 //
 //	*p = v, after every access before it
-TEXT ·stlr32(SB), NOSPLIT|NOFRAME, $0-12
+TEXT ·asmStore32(SB), NOSPLIT|NOFRAME, $0-12
 	MOVD  p+0(FP), word
 	MOVWU v+8(FP), val
 	STLRW val, (word)
 	RET
 
-// func stlr64(p *uint64, v uint64)
+// func asmStore64(p *uint64, v uint64)
 //
 //	*p = v, after every access before it
-TEXT ·stlr64(SB), NOSPLIT|NOFRAME, $0-16
+TEXT ·asmStore64(SB), NOSPLIT|NOFRAME, $0-16
 	MOVD p+0(FP), word
 	MOVD v+8(FP), val
 	STLR val, (word)

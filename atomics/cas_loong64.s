@@ -18,14 +18,14 @@
 #define RELEASE	0x12 // everything before, stores after
 #define ACQUIRE	0x14 // loads before, everything after
 
-// func llscCAS32(p *uint32, old, new uint32) (swapped bool)
+// func asmCAS32(p *uint32, old, new uint32) (swapped bool)
 //
 //	for {
 //		seen = reserve(*p)
 //		if seen != old { return false }
 //		if store(*p, new) { return true }
 //	}
-TEXT ·llscCAS32(SB), NOSPLIT|NOFRAME, $0-17
+TEXT ·asmCAS32(SB), NOSPLIT|NOFRAME, $0-17
 	MOVV p+0(FP), word
 	MOVW old+8(FP), expect
 	MOVW new+12(FP), val
@@ -44,10 +44,10 @@ done:
 	MOVB stored, swapped+16(FP)
 	RET
 
-// func llscCAS64(p *uint64, old, new uint64) (swapped bool)
+// func asmCAS64(p *uint64, old, new uint64) (swapped bool)
 //
-//	as llscCAS32
-TEXT ·llscCAS64(SB), NOSPLIT|NOFRAME, $0-25
+//	as asmCAS32
+TEXT ·asmCAS64(SB), NOSPLIT|NOFRAME, $0-25
 	MOVV p+0(FP), word
 	MOVV old+8(FP), expect
 	MOVV new+16(FP), val
@@ -94,30 +94,30 @@ TEXT ·amcas64(SB), NOSPLIT|NOFRAME, $0-25
 	MOVB stored, swapped+24(FP)
 	RET
 
-// func amswap32(p *uint32, new uint32) (old uint32)
+// func asmSwap32(p *uint32, new uint32) (old uint32)
 //
 //	atomically { old = *p; *p = new }
-TEXT ·amswap32(SB), NOSPLIT|NOFRAME, $0-20
+TEXT ·asmSwap32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVV p+0(FP), word
 	MOVW new+8(FP), val
 	AMSWAPDBW val, (word), seen
 	MOVW seen, old+16(FP)
 	RET
 
-// func amswap64(p *uint64, new uint64) (old uint64)
+// func asmSwap64(p *uint64, new uint64) (old uint64)
 //
 //	atomically { old = *p; *p = new }
-TEXT ·amswap64(SB), NOSPLIT|NOFRAME, $0-24
+TEXT ·asmSwap64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVV p+0(FP), word
 	MOVV new+8(FP), val
 	AMSWAPDBV val, (word), seen
 	MOVV seen, old+16(FP)
 	RET
 
-// func amadd32(p *uint32, delta uint32) (new uint32)
+// func asmAdd32(p *uint32, delta uint32) (new uint32)
 //
 //	atomically { seen = *p; *p += delta }; return seen + delta
-TEXT ·amadd32(SB), NOSPLIT|NOFRAME, $0-20
+TEXT ·asmAdd32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVV p+0(FP), word
 	MOVW delta+8(FP), val
 	AMADDDBW val, (word), seen
@@ -125,10 +125,10 @@ TEXT ·amadd32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVW seen, new+16(FP)
 	RET
 
-// func amadd64(p *uint64, delta uint64) (new uint64)
+// func asmAdd64(p *uint64, delta uint64) (new uint64)
 //
 //	atomically { seen = *p; *p += delta }; return seen + delta
-TEXT ·amadd64(SB), NOSPLIT|NOFRAME, $0-24
+TEXT ·asmAdd64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVV p+0(FP), word
 	MOVV delta+8(FP), val
 	AMADDDBV val, (word), seen
@@ -136,40 +136,40 @@ TEXT ·amadd64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVV seen, new+16(FP)
 	RET
 
-// func loadDbar32(p *uint32) (v uint32)
+// func asmLoad32(p *uint32) (v uint32)
 //
 //	return *p, before every access after it
-TEXT ·loadDbar32(SB), NOSPLIT|NOFRAME, $0-12
+TEXT ·asmLoad32(SB), NOSPLIT|NOFRAME, $0-12
 	MOVV p+0(FP), word
 	MOVW (word), val
 	DBAR $ACQUIRE
 	MOVW val, v+8(FP)
 	RET
 
-// func loadDbar64(p *uint64) (v uint64)
+// func asmLoad64(p *uint64) (v uint64)
 //
 //	return *p, before every access after it
-TEXT ·loadDbar64(SB), NOSPLIT|NOFRAME, $0-16
+TEXT ·asmLoad64(SB), NOSPLIT|NOFRAME, $0-16
 	MOVV p+0(FP), word
 	MOVV (word), val
 	DBAR $ACQUIRE
 	MOVV val, v+8(FP)
 	RET
 
-// func dbarStore32(p *uint32, v uint32)
+// func asmStore32(p *uint32, v uint32)
 //
 //	*p = v, after every access before it
-TEXT ·dbarStore32(SB), NOSPLIT|NOFRAME, $0-12
+TEXT ·asmStore32(SB), NOSPLIT|NOFRAME, $0-12
 	MOVV p+0(FP), word
 	MOVW v+8(FP), val
 	DBAR $RELEASE
 	MOVW val, (word)
 	RET
 
-// func dbarStore64(p *uint64, v uint64)
+// func asmStore64(p *uint64, v uint64)
 //
 //	*p = v, after every access before it
-TEXT ·dbarStore64(SB), NOSPLIT|NOFRAME, $0-16
+TEXT ·asmStore64(SB), NOSPLIT|NOFRAME, $0-16
 	MOVV p+0(FP), word
 	MOVV v+8(FP), val
 	DBAR $RELEASE

@@ -13,14 +13,14 @@
 #define seen	R6 // the value that was there
 #define one	R7
 
-// func larxCAS32(p *uint32, old, new uint32) (swapped bool)
+// func asmCAS32(p *uint32, old, new uint32) (swapped bool)
 //
 //	for {
 //		seen = reserve(*p)
 //		if seen != old { return false }
 //		if store(*p, new) { return true }
 //	}
-TEXT ·larxCAS32(SB), NOSPLIT|NOFRAME, $0-17
+TEXT ·asmCAS32(SB), NOSPLIT|NOFRAME, $0-17
 	MOVD p+0(FP), word
 	MOVWZ old+8(FP), expect
 	MOVWZ new+12(FP), val
@@ -40,10 +40,10 @@ done:
 	MOVB seen, swapped+16(FP)
 	RET
 
-// func larxCAS64(p *uint64, old, new uint64) (swapped bool)
+// func asmCAS64(p *uint64, old, new uint64) (swapped bool)
 //
-//	as larxCAS32
-TEXT ·larxCAS64(SB), NOSPLIT|NOFRAME, $0-25
+//	as asmCAS32
+TEXT ·asmCAS64(SB), NOSPLIT|NOFRAME, $0-25
 	MOVD p+0(FP), word
 	MOVD old+8(FP), expect
 	MOVD new+16(FP), val
@@ -63,10 +63,10 @@ done:
 	MOVB seen, swapped+24(FP)
 	RET
 
-// func larxSwap32(p *uint32, new uint32) (old uint32)
+// func asmSwap32(p *uint32, new uint32) (old uint32)
 //
 //	do { old = reserve(*p) } while !store(*p, new)
-TEXT ·larxSwap32(SB), NOSPLIT|NOFRAME, $0-20
+TEXT ·asmSwap32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVD p+0(FP), word
 	MOVWZ new+8(FP), val
 	LWSYNC
@@ -79,10 +79,10 @@ again:
 	MOVW seen, old+16(FP)
 	RET
 
-// func larxSwap64(p *uint64, new uint64) (old uint64)
+// func asmSwap64(p *uint64, new uint64) (old uint64)
 //
 //	do { old = reserve(*p) } while !store(*p, new)
-TEXT ·larxSwap64(SB), NOSPLIT|NOFRAME, $0-24
+TEXT ·asmSwap64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVD p+0(FP), word
 	MOVD new+8(FP), val
 	LWSYNC
@@ -95,10 +95,10 @@ again:
 	MOVD seen, old+16(FP)
 	RET
 
-// func larxAdd32(p *uint32, delta uint32) (new uint32)
+// func asmAdd32(p *uint32, delta uint32) (new uint32)
 //
 //	do { new = reserve(*p) + delta } while !store(*p, new)
-TEXT ·larxAdd32(SB), NOSPLIT|NOFRAME, $0-20
+TEXT ·asmAdd32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVD p+0(FP), word
 	MOVWZ delta+8(FP), val
 	LWSYNC
@@ -112,10 +112,10 @@ again:
 	MOVW seen, new+16(FP)
 	RET
 
-// func larxAdd64(p *uint64, delta uint64) (new uint64)
+// func asmAdd64(p *uint64, delta uint64) (new uint64)
 //
 //	do { new = reserve(*p) + delta } while !store(*p, new)
-TEXT ·larxAdd64(SB), NOSPLIT|NOFRAME, $0-24
+TEXT ·asmAdd64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVD p+0(FP), word
 	MOVD delta+8(FP), val
 	LWSYNC
@@ -129,10 +129,10 @@ again:
 	MOVD seen, new+16(FP)
 	RET
 
-// func loadIsync32(p *uint32) (v uint32)
+// func asmLoad32(p *uint32) (v uint32)
 //
 //	return *p, before every access after it
-TEXT ·loadIsync32(SB), NOSPLIT|NOFRAME, $0-12
+TEXT ·asmLoad32(SB), NOSPLIT|NOFRAME, $0-12
 	MOVD p+0(FP), word
 	MOVWZ (word), val
 	CMPW val, val, CR7
@@ -141,10 +141,10 @@ TEXT ·loadIsync32(SB), NOSPLIT|NOFRAME, $0-12
 	MOVW val, v+8(FP)
 	RET
 
-// func loadIsync64(p *uint64) (v uint64)
+// func asmLoad64(p *uint64) (v uint64)
 //
 //	return *p, before every access after it
-TEXT ·loadIsync64(SB), NOSPLIT|NOFRAME, $0-16
+TEXT ·asmLoad64(SB), NOSPLIT|NOFRAME, $0-16
 	MOVD p+0(FP), word
 	MOVD (word), val
 	CMP val, val, CR7
@@ -153,20 +153,20 @@ TEXT ·loadIsync64(SB), NOSPLIT|NOFRAME, $0-16
 	MOVD val, v+8(FP)
 	RET
 
-// func lwsyncStore32(p *uint32, v uint32)
+// func asmStore32(p *uint32, v uint32)
 //
 //	*p = v, after every access before it
-TEXT ·lwsyncStore32(SB), NOSPLIT|NOFRAME, $0-12
+TEXT ·asmStore32(SB), NOSPLIT|NOFRAME, $0-12
 	MOVD p+0(FP), word
 	MOVWZ v+8(FP), val
 	LWSYNC
 	MOVW val, (word)
 	RET
 
-// func lwsyncStore64(p *uint64, v uint64)
+// func asmStore64(p *uint64, v uint64)
 //
 //	*p = v, after every access before it
-TEXT ·lwsyncStore64(SB), NOSPLIT|NOFRAME, $0-16
+TEXT ·asmStore64(SB), NOSPLIT|NOFRAME, $0-16
 	MOVD p+0(FP), word
 	MOVD v+8(FP), val
 	LWSYNC

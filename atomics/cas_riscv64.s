@@ -18,14 +18,14 @@
 #define FENCE_R_RW	WORD $0x0230000f // loads before, everything after
 #define FENCE_RW_W	WORD $0x0310000f // everything before, stores after
 
-// func lrscCAS32(p *uint32, old, new uint32) (swapped bool)
+// func asmCAS32(p *uint32, old, new uint32) (swapped bool)
 //
 //	for {
 //		seen = reserve(*p)
 //		if seen != old { return false }
 //		if store(*p, new) { return true }
 //	}
-TEXT ·lrscCAS32(SB), NOSPLIT|NOFRAME, $0-17
+TEXT ·asmCAS32(SB), NOSPLIT|NOFRAME, $0-17
 	MOV p+0(FP), word
 	MOVW old+8(FP), expect
 	MOVW new+12(FP), val
@@ -42,10 +42,10 @@ done:
 	MOVB seen, swapped+16(FP)
 	RET
 
-// func lrscCAS64(p *uint64, old, new uint64) (swapped bool)
+// func asmCAS64(p *uint64, old, new uint64) (swapped bool)
 //
-//	as lrscCAS32
-TEXT ·lrscCAS64(SB), NOSPLIT|NOFRAME, $0-25
+//	as asmCAS32
+TEXT ·asmCAS64(SB), NOSPLIT|NOFRAME, $0-25
 	MOV p+0(FP), word
 	MOV old+8(FP), expect
 	MOV new+16(FP), val
@@ -62,30 +62,30 @@ done:
 	MOVB seen, swapped+24(FP)
 	RET
 
-// func amoswap32(p *uint32, new uint32) (old uint32)
+// func asmSwap32(p *uint32, new uint32) (old uint32)
 //
 //	atomically { old = *p; *p = new }
-TEXT ·amoswap32(SB), NOSPLIT|NOFRAME, $0-20
+TEXT ·asmSwap32(SB), NOSPLIT|NOFRAME, $0-20
 	MOV p+0(FP), word
 	MOVW new+8(FP), val
 	AMOSWAPW val, (word), seen
 	MOVW seen, old+16(FP)
 	RET
 
-// func amoswap64(p *uint64, new uint64) (old uint64)
+// func asmSwap64(p *uint64, new uint64) (old uint64)
 //
 //	atomically { old = *p; *p = new }
-TEXT ·amoswap64(SB), NOSPLIT|NOFRAME, $0-24
+TEXT ·asmSwap64(SB), NOSPLIT|NOFRAME, $0-24
 	MOV p+0(FP), word
 	MOV new+8(FP), val
 	AMOSWAPD val, (word), seen
 	MOV seen, old+16(FP)
 	RET
 
-// func amoadd32(p *uint32, delta uint32) (new uint32)
+// func asmAdd32(p *uint32, delta uint32) (new uint32)
 //
 //	atomically { seen = *p; *p += delta }; return seen + delta
-TEXT ·amoadd32(SB), NOSPLIT|NOFRAME, $0-20
+TEXT ·asmAdd32(SB), NOSPLIT|NOFRAME, $0-20
 	MOV p+0(FP), word
 	MOVW delta+8(FP), val
 	AMOADDW val, (word), seen
@@ -93,10 +93,10 @@ TEXT ·amoadd32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVW seen, new+16(FP)
 	RET
 
-// func amoadd64(p *uint64, delta uint64) (new uint64)
+// func asmAdd64(p *uint64, delta uint64) (new uint64)
 //
 //	atomically { seen = *p; *p += delta }; return seen + delta
-TEXT ·amoadd64(SB), NOSPLIT|NOFRAME, $0-24
+TEXT ·asmAdd64(SB), NOSPLIT|NOFRAME, $0-24
 	MOV p+0(FP), word
 	MOV delta+8(FP), val
 	AMOADDD val, (word), seen
@@ -104,40 +104,40 @@ TEXT ·amoadd64(SB), NOSPLIT|NOFRAME, $0-24
 	MOV seen, new+16(FP)
 	RET
 
-// func loadFence32(p *uint32) (v uint32)
+// func asmLoad32(p *uint32) (v uint32)
 //
 //	return *p, before every access after it
-TEXT ·loadFence32(SB), NOSPLIT|NOFRAME, $0-12
+TEXT ·asmLoad32(SB), NOSPLIT|NOFRAME, $0-12
 	MOV p+0(FP), word
 	MOVW (word), val
 	FENCE_R_RW
 	MOVW val, v+8(FP)
 	RET
 
-// func loadFence64(p *uint64) (v uint64)
+// func asmLoad64(p *uint64) (v uint64)
 //
 //	return *p, before every access after it
-TEXT ·loadFence64(SB), NOSPLIT|NOFRAME, $0-16
+TEXT ·asmLoad64(SB), NOSPLIT|NOFRAME, $0-16
 	MOV p+0(FP), word
 	MOV (word), val
 	FENCE_R_RW
 	MOV val, v+8(FP)
 	RET
 
-// func fenceStore32(p *uint32, v uint32)
+// func asmStore32(p *uint32, v uint32)
 //
 //	*p = v, after every access before it
-TEXT ·fenceStore32(SB), NOSPLIT|NOFRAME, $0-12
+TEXT ·asmStore32(SB), NOSPLIT|NOFRAME, $0-12
 	MOV p+0(FP), word
 	MOVW v+8(FP), val
 	FENCE_RW_W
 	MOVW val, (word)
 	RET
 
-// func fenceStore64(p *uint64, v uint64)
+// func asmStore64(p *uint64, v uint64)
 //
 //	*p = v, after every access before it
-TEXT ·fenceStore64(SB), NOSPLIT|NOFRAME, $0-16
+TEXT ·asmStore64(SB), NOSPLIT|NOFRAME, $0-16
 	MOV p+0(FP), word
 	MOV v+8(FP), val
 	FENCE_RW_W

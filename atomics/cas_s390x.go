@@ -9,36 +9,6 @@ var archSuite = []*Primitive{{
 	Insn:      "CS",
 	Available: always,
 
-	Word32: Operations[uint32]{cs32, csSwap32, laa32, plainLoad32, plainStore32},
-	Word64: Operations[uint64]{cs64, csSwap64, laa64, plainLoad64, plainStore64},
+	Word32: Operations[uint32]{asmCAS32, asmSwap32, asmAdd32, asmLoad32, asmStore32},
+	Word64: Operations[uint64]{asmCAS64, asmSwap64, asmAdd64, asmLoad64, asmStore64},
 }}
-
-//go:noescape
-func cs32(p *uint32, old, new uint32) (swapped bool)
-
-//go:noescape
-func cs64(p *uint64, old, new uint64) (swapped bool)
-
-//go:noescape
-func csSwap32(p *uint32, new uint32) (old uint32)
-
-//go:noescape
-func csSwap64(p *uint64, new uint64) (old uint64)
-
-//go:noescape
-func laa32(p *uint32, delta uint32) (new uint32)
-
-//go:noescape
-func laa64(p *uint64, delta uint64) (new uint64)
-
-//go:noescape
-func plainLoad32(p *uint32) (v uint32)
-
-//go:noescape
-func plainLoad64(p *uint64) (v uint64)
-
-//go:noescape
-func plainStore32(p *uint32, v uint32)
-
-//go:noescape
-func plainStore64(p *uint64, v uint64)

@@ -14,10 +14,10 @@
 #define result	R5
 #define one	R6
 
-// func cs32(p *uint32, old, new uint32) (swapped bool)
+// func asmCAS32(p *uint32, old, new uint32) (swapped bool)
 //
 //	atomically { if *p == old { *p = new; return true }; return false }
-TEXT ·cs32(SB), NOSPLIT|NOFRAME, $0-17
+TEXT ·asmCAS32(SB), NOSPLIT|NOFRAME, $0-17
 	MOVD p+0(FP), word
 	MOVWZ old+8(FP), expect
 	MOVWZ new+12(FP), val
@@ -28,10 +28,10 @@ TEXT ·cs32(SB), NOSPLIT|NOFRAME, $0-17
 	MOVB result, swapped+16(FP)
 	RET
 
-// func cs64(p *uint64, old, new uint64) (swapped bool)
+// func asmCAS64(p *uint64, old, new uint64) (swapped bool)
 //
 //	atomically { if *p == old { *p = new; return true }; return false }
-TEXT ·cs64(SB), NOSPLIT|NOFRAME, $0-25
+TEXT ·asmCAS64(SB), NOSPLIT|NOFRAME, $0-25
 	MOVD p+0(FP), word
 	MOVD old+8(FP), expect
 	MOVD new+16(FP), val
@@ -42,12 +42,12 @@ TEXT ·cs64(SB), NOSPLIT|NOFRAME, $0-25
 	MOVB result, swapped+24(FP)
 	RET
 
-// func csSwap32(p *uint32, new uint32) (old uint32)
+// func asmSwap32(p *uint32, new uint32) (old uint32)
 //
 //	expect = *p
 //	while !compareAndSwap(*p, &expect, new) {}
 //	return expect
-TEXT ·csSwap32(SB), NOSPLIT|NOFRAME, $0-20
+TEXT ·asmSwap32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVD p+0(FP), word
 	MOVWZ new+8(FP), val
 	MOVWZ 0(word), expect
@@ -58,10 +58,10 @@ again:
 	MOVW expect, old+16(FP)
 	RET
 
-// func csSwap64(p *uint64, new uint64) (old uint64)
+// func asmSwap64(p *uint64, new uint64) (old uint64)
 //
-//	as csSwap32
-TEXT ·csSwap64(SB), NOSPLIT|NOFRAME, $0-24
+//	as asmSwap32
+TEXT ·asmSwap64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVD p+0(FP), word
 	MOVD new+8(FP), val
 	MOVD 0(word), expect
@@ -72,10 +72,10 @@ again:
 	MOVD expect, old+16(FP)
 	RET
 
-// func laa32(p *uint32, delta uint32) (new uint32)
+// func asmAdd32(p *uint32, delta uint32) (new uint32)
 //
 //	atomically { seen = *p; *p += delta }; return seen + delta
-TEXT ·laa32(SB), NOSPLIT|NOFRAME, $0-20
+TEXT ·asmAdd32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVD p+0(FP), word
 	MOVWZ delta+8(FP), val
 	LAA val, seen, 0(word)
@@ -84,10 +84,10 @@ TEXT ·laa32(SB), NOSPLIT|NOFRAME, $0-20
 	MOVW seen, new+16(FP)
 	RET
 
-// func laa64(p *uint64, delta uint64) (new uint64)
+// func asmAdd64(p *uint64, delta uint64) (new uint64)
 //
 //	atomically { seen = *p; *p += delta }; return seen + delta
-TEXT ·laa64(SB), NOSPLIT|NOFRAME, $0-24
+TEXT ·asmAdd64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVD p+0(FP), word
 	MOVD delta+8(FP), val
 	LAAG val, seen, 0(word)
@@ -96,37 +96,37 @@ TEXT ·laa64(SB), NOSPLIT|NOFRAME, $0-24
 	MOVD seen, new+16(FP)
 	RET
 
-// func plainLoad32(p *uint32) (v uint32)
+// func asmLoad32(p *uint32) (v uint32)
 //
 //	return *p; z/Architecture lets no later access pass an earlier load
-TEXT ·plainLoad32(SB), NOSPLIT|NOFRAME, $0-12
+TEXT ·asmLoad32(SB), NOSPLIT|NOFRAME, $0-12
 	MOVD p+0(FP), word
 	MOVWZ 0(word), val
 	MOVW val, v+8(FP)
 	RET
 
-// func plainLoad64(p *uint64) (v uint64)
+// func asmLoad64(p *uint64) (v uint64)
 //
 //	return *p; z/Architecture lets no later access pass an earlier load
-TEXT ·plainLoad64(SB), NOSPLIT|NOFRAME, $0-16
+TEXT ·asmLoad64(SB), NOSPLIT|NOFRAME, $0-16
 	MOVD p+0(FP), word
 	MOVD 0(word), val
 	MOVD val, v+8(FP)
 	RET
 
-// func plainStore32(p *uint32, v uint32)
+// func asmStore32(p *uint32, v uint32)
 //
 //	*p = v; z/Architecture lets no store pass an earlier access
-TEXT ·plainStore32(SB), NOSPLIT|NOFRAME, $0-12
+TEXT ·asmStore32(SB), NOSPLIT|NOFRAME, $0-12
 	MOVD p+0(FP), word
 	MOVWZ v+8(FP), val
 	MOVW val, 0(word)
 	RET
 
-// func plainStore64(p *uint64, v uint64)
+// func asmStore64(p *uint64, v uint64)
 //
 //	*p = v; z/Architecture lets no store pass an earlier access
-TEXT ·plainStore64(SB), NOSPLIT|NOFRAME, $0-16
+TEXT ·asmStore64(SB), NOSPLIT|NOFRAME, $0-16
 	MOVD p+0(FP), word
 	MOVD v+8(FP), val
 	MOVD val, 0(word)

@@ -158,11 +158,11 @@ var instructions = []struct {
 	must, must64     string // must64 is for 64 bits, and empty for a function without %d
 	never            string
 }{
-	{"amd64", "lockCmpxchg%d.abi0", `LOCK CMPXCHGL `, `LOCK CMPXCHGQ `, ``},
-	{"amd64", "xchg%d.abi0", `XCHGL `, `XCHGQ `, ``},
-	{"amd64", "lockXadd%d.abi0", `LOCK XADDL `, `LOCK XADDQ `, ``},
-	{"amd64", "movLoad%d.abi0", `MOVL 0\(BX\), CX`, `MOVQ 0\(BX\), CX`, `LOCK|XCHG`},
-	{"amd64", "movStore%d.abi0", `MOVL CX, 0\(BX\)`, `MOVQ CX, 0\(BX\)`, `LOCK|XCHG`},
+	{"amd64", "asmCAS%d.abi0", `LOCK CMPXCHGL `, `LOCK CMPXCHGQ `, ``},
+	{"amd64", "asmSwap%d.abi0", `XCHGL `, `XCHGQ `, ``},
+	{"amd64", "asmAdd%d.abi0", `LOCK XADDL `, `LOCK XADDQ `, ``},
+	{"amd64", "asmLoad%d.abi0", `MOVL 0\(BX\), CX`, `MOVQ 0\(BX\), CX`, `LOCK|XCHG`},
+	{"amd64", "asmStore%d.abi0", `MOVL CX, 0\(BX\)`, `MOVQ CX, 0\(BX\)`, `LOCK|XCHG`},
 	{"amd64", "pause.abi0", `PAUSE`, ``, ``},
 	// The whole loops of PollWhile: a load, a hint and the branch back to the load.
 	{"amd64", "pollWhile%d.abi0", `(?s) 8b0b MOVL 0\(BX\), CX .* 39c1 CMPL .* 7506 JNE .* PAUSE .* ffca DECL DX .* 75f4 JNE `, `(?s) 488b0b MOVQ 0\(BX\), CX .* 4839c1 CMPQ .* 7506 JNE .* PAUSE .* ffca DECL DX .* 75f2 JNE `, `LOCK|XCHG|CALL`},
@@ -174,11 +174,11 @@ var instructions = []struct {
 	{"amd64 callrelease", "(*Uint32).StoreRelease", `CALL .*storeRelease32`, ``, `LOCK|XCHG`},
 	{"amd64 callrelease", "storeRelease%d.abi0", `MOVL AX, 0\(BX\)`, `MOVQ AX, 0\(BX\)`, `LOCK|XCHG`},
 
-	{"arm64", "ldaxrCAS%d.abi0", `(?s)LDAXRW .*STLXRW `, `(?s)LDAXR .*STLXR `, ``},
-	{"arm64", "ldaxrSwap%d.abi0", `(?s)LDAXRW .*STLXRW `, `(?s)LDAXR .*STLXR `, ``},
-	{"arm64", "ldaxrAdd%d.abi0", `(?s)LDAXRW .*STLXRW `, `(?s)LDAXR .*STLXR `, ``},
-	{"arm64", "ldar%d.abi0", `LDARW `, `LDAR `, ``},
-	{"arm64", "stlr%d.abi0", `STLRW `, `STLR `, ``},
+	{"arm64", "asmCAS%d.abi0", `(?s)LDAXRW .*STLXRW `, `(?s)LDAXR .*STLXR `, ``},
+	{"arm64", "asmSwap%d.abi0", `(?s)LDAXRW .*STLXRW `, `(?s)LDAXR .*STLXR `, ``},
+	{"arm64", "asmAdd%d.abi0", `(?s)LDAXRW .*STLXRW `, `(?s)LDAXR .*STLXR `, ``},
+	{"arm64", "asmLoad%d.abi0", `LDARW `, `LDAR `, ``},
+	{"arm64", "asmStore%d.abi0", `STLRW `, `STLR `, ``},
 	{"arm64", "pause.abi0", `ISB `, ``, ``},
 	{"arm64", "pollWhile%d.abi0", `(?s)LDARW \(R0\), R3 .*BNE 4\(PC\) .*ISB .*SUBW \$1, R2, R2 .*CBNZW R2, -5\(PC\)`, `(?s)LDAR \(R0\), R3 .*BNE 4\(PC\) .*ISB .*SUBW \$1, R2, R2 .*CBNZW R2, -5\(PC\)`, ``},
 	{"arm64", "ticks.abi0", `(?s)ISB .*d53be040`, ``, ``}, // MRS CNTVCT_EL0, R0
@@ -193,46 +193,46 @@ var instructions = []struct {
 
 	// Only the encoding shows the order of an instruction. Here LR has aq, SC rl, an AMO
 	// both, and the fences are R, RW and RW, W.
-	{"riscv64", "lrscCAS%d.abi0", `(?s)140526af LRW .*1ac5272f SCW .*BNEZ `, `(?s)140536af LRD .*1ac5372f SCD .*BNEZ `, ``},
-	{"riscv64", "amoswap%d.abi0", `0ec526af AMOSWAPW `, `0ec536af AMOSWAPD `, ``},
-	{"riscv64", "amoadd%d.abi0", `06c526af AMOADDW `, `06c536af AMOADDD `, ``},
-	{"riscv64", "loadFence%d.abi0", `(?s)MOVW \(X10\), X12.*0230000f FENCE.*MOVW X12`, `(?s)MOV \(X10\), X12.*0230000f FENCE.*MOV X12`, ``},
-	{"riscv64", "fenceStore%d.abi0", `(?s)0310000f FENCE.*MOVW X12, \(X10\)`, `(?s)0310000f FENCE.*MOV X12, \(X10\)`, ``},
+	{"riscv64", "asmCAS%d.abi0", `(?s)140526af LRW .*1ac5272f SCW .*BNEZ `, `(?s)140536af LRD .*1ac5372f SCD .*BNEZ `, ``},
+	{"riscv64", "asmSwap%d.abi0", `0ec526af AMOSWAPW `, `0ec536af AMOSWAPD `, ``},
+	{"riscv64", "asmAdd%d.abi0", `06c526af AMOADDW `, `06c536af AMOADDD `, ``},
+	{"riscv64", "asmLoad%d.abi0", `(?s)MOVW \(X10\), X12.*0230000f FENCE.*MOVW X12`, `(?s)MOV \(X10\), X12.*0230000f FENCE.*MOV X12`, ``},
+	{"riscv64", "asmStore%d.abi0", `(?s)0310000f FENCE.*MOVW X12, \(X10\)`, `(?s)0310000f FENCE.*MOV X12, \(X10\)`, ``},
 	{"riscv64", "pause.abi0", `0100000f `, ``, ``},
 	{"riscv64", "pollWhile%d.abi0", `(?s)MOVW \(X10\), X12 .* 00b61763 BNE .* 0100000f .* fd16 ADDI .* fe069ae3 BNEZ .* 0230000f FENCE .*MOVW X12`, `(?s)MOV \(X10\), X12 .* 00b61763 BNE .* 0100000f .* fd16 ADDI .* fe069ae3 BNEZ .* 0230000f FENCE .*MOV X12`, ``},
 	{"riscv64", "compareAndSwap", `(?s)LRW .*SCW `, ``, ``}, // CASName
 
 	// Here the hint of DBAR shows it: 0x10 full, 0x14 acquire, 0x12 release.
-	{"loong64", "llscCAS%d.abi0", `(?s)38720010 DBAR.*LL .*SC .*BEQ .*38720010 DBAR`, `(?s)38720010 DBAR.*LLV .*SCV .*BEQ .*38720010 DBAR`, ``},
+	{"loong64", "asmCAS%d.abi0", `(?s)38720010 DBAR.*LL .*SC .*BEQ .*38720010 DBAR`, `(?s)38720010 DBAR.*LLV .*SCV .*BEQ .*38720010 DBAR`, ``},
 	{"loong64", "amcas%d.abi0", `385b1887 AMCASDBW `, `385b9887 AMCASDBV `, `LL`},
-	{"loong64", "amswap%d.abi0", `AMSWAPDBW `, `AMSWAPDBV `, ``},
-	{"loong64", "amadd%d.abi0", `AMADDDBW `, `AMADDDBV `, ``},
-	{"loong64", "loadDbar%d.abi0", `(?s)MOVW 0\(R4\), R6.*38720014 DBAR.*MOVW R6`, `(?s)MOVV 0\(R4\), R6.*38720014 DBAR.*MOVV R6`, ``},
-	{"loong64", "dbarStore%d.abi0", `(?s)38720012 DBAR.*MOVW R6, 0\(R4\)`, `(?s)38720012 DBAR.*MOVV R6, 0\(R4\)`, ``},
+	{"loong64", "asmSwap%d.abi0", `AMSWAPDBW `, `AMSWAPDBV `, ``},
+	{"loong64", "asmAdd%d.abi0", `AMADDDBW `, `AMADDDBV `, ``},
+	{"loong64", "asmLoad%d.abi0", `(?s)MOVW 0\(R4\), R6.*38720014 DBAR.*MOVW R6`, `(?s)MOVV 0\(R4\), R6.*38720014 DBAR.*MOVV R6`, ``},
+	{"loong64", "asmStore%d.abi0", `(?s)38720012 DBAR.*MOVW R6, 0\(R4\)`, `(?s)38720012 DBAR.*MOVV R6, 0\(R4\)`, ``},
 	{"loong64", "pollWhile%d.abi0", `(?s)MOVW 0\(R4\), R6 .* 5c001cc5 BNE .* 47fffd1f BNE .* 02fffce7 ADDV .* 47ffe4ff BNE .* 38720014 DBAR .*MOVW R6`, `(?s)MOVV 0\(R4\), R6 .* 5c001cc5 BNE .* 47fffd1f BNE .* 02fffce7 ADDV .* 47ffe4ff BNE .* 38720014 DBAR .*MOVV R6`, ``},
 	{"loong64", "compareAndSwap", `(?s)AMCASDBW .*LL .*SC `, ``, ``}, // CASName, for both kinds of CPU
 
-	{"ppc64le", "larxCAS%d.abi0", `(?s)LWSYNC.*LWAR .*STWCCC .*BNE .*LWSYNC`, `(?s)LWSYNC.*LDAR .*STDCCC .*BNE .*LWSYNC`, ``},
-	{"ppc64le", "larxSwap%d.abi0", `(?s)LWSYNC.*LWAR .*STWCCC .*BNE .*LWSYNC`, `(?s)LWSYNC.*LDAR .*STDCCC .*BNE .*LWSYNC`, ``},
-	{"ppc64le", "larxAdd%d.abi0", `(?s)LWSYNC.*LWAR .*STWCCC .*BNE .*LWSYNC`, `(?s)LWSYNC.*LDAR .*STDCCC .*BNE .*LWSYNC`, ``},
-	{"ppc64le", "loadIsync%d.abi0", `(?s)MOVWZ 0\(R3\),R5.*CMPW R5,R5,CR7.*BNE CR7,.*ISYNC`, `(?s)MOVD 0\(R3\),R5.*CMP R5,R5,CR7.*BNE CR7,.*ISYNC`, ``},
-	{"ppc64le", "lwsyncStore%d.abi0", `(?s)LWSYNC.*MOVW R5,0\(R3\)`, `(?s)LWSYNC.*MOVD R5,0\(R3\)`, ``},
+	{"ppc64le", "asmCAS%d.abi0", `(?s)LWSYNC.*LWAR .*STWCCC .*BNE .*LWSYNC`, `(?s)LWSYNC.*LDAR .*STDCCC .*BNE .*LWSYNC`, ``},
+	{"ppc64le", "asmSwap%d.abi0", `(?s)LWSYNC.*LWAR .*STWCCC .*BNE .*LWSYNC`, `(?s)LWSYNC.*LDAR .*STDCCC .*BNE .*LWSYNC`, ``},
+	{"ppc64le", "asmAdd%d.abi0", `(?s)LWSYNC.*LWAR .*STWCCC .*BNE .*LWSYNC`, `(?s)LWSYNC.*LDAR .*STDCCC .*BNE .*LWSYNC`, ``},
+	{"ppc64le", "asmLoad%d.abi0", `(?s)MOVWZ 0\(R3\),R5.*CMPW R5,R5,CR7.*BNE CR7,.*ISYNC`, `(?s)MOVD 0\(R3\),R5.*CMP R5,R5,CR7.*BNE CR7,.*ISYNC`, ``},
+	{"ppc64le", "asmStore%d.abi0", `(?s)LWSYNC.*MOVW R5,0\(R3\)`, `(?s)LWSYNC.*MOVD R5,0\(R3\)`, ``},
 	// OR R1 and OR R6 set the priority, BC is BDNZ to itself.
 	{"ppc64le", "pollWhile%d.abi0", `(?s)MOVWZ 0\(R3\),R5 .*40820024 BNE .* 7c210b78 OR .* 42000000 BC .* 7cc63378 OR .* 4082ffd8 BNE .*CMPW R5,R5,CR7.*BNE CR7,.*ISYNC`, `(?s)MOVD 0\(R3\),R5 .*40820024 BNE .* 7c210b78 OR .* 42000000 BC .* 7cc63378 OR .* 4082ffd8 BNE .*CMP R5,R5,CR7.*BNE CR7,.*ISYNC`, ``},
 	{"ppc64le", "compareAndSwap", `(?s)LWAR .*STWCCC `, ``, ``}, // CASName
 
 	{"s390x", "pollWhile%d.abi0", `(?s)MOVWZ \(R2\), R4 .*BNE 4\(PC\).* a7670000 BRCTG .* a757fff6 BRCTG `, `(?s)MOVD \(R2\), R4 .*BNE 4\(PC\).* a7670000 BRCTG .* a757fff5 BRCTG `, ``},
-	{"s390x", "cs%d.abi0", `CS R3, R4, \(R2\)`, `CSG R3, R4, \(R2\)`, ``},
-	{"s390x", "csSwap%d.abi0", `(?s)CS R3, R4, \(R2\).*BNE `, `(?s)CSG R3, R4, \(R2\).*BNE `, ``},
-	{"s390x", "laa%d.abi0", `(?s)LAA R4, R5, \(R2\).*SYNC`, `(?s)LAAG R4, R5, \(R2\).*SYNC`, ``},
-	{"s390x", "plainLoad%d.abi0", `MOVWZ \(R2\), R4`, `MOVD \(R2\), R4`, ``},
-	{"s390x", "plainStore%d.abi0", `MOVW R4, \(R2\)`, `MOVD R4, \(R2\)`, `SYNC`},
+	{"s390x", "asmCAS%d.abi0", `CS R3, R4, \(R2\)`, `CSG R3, R4, \(R2\)`, ``},
+	{"s390x", "asmSwap%d.abi0", `(?s)CS R3, R4, \(R2\).*BNE `, `(?s)CSG R3, R4, \(R2\).*BNE `, ``},
+	{"s390x", "asmAdd%d.abi0", `(?s)LAA R4, R5, \(R2\).*SYNC`, `(?s)LAAG R4, R5, \(R2\).*SYNC`, ``},
+	{"s390x", "asmLoad%d.abi0", `MOVWZ \(R2\), R4`, `MOVD \(R2\), R4`, ``},
+	{"s390x", "asmStore%d.abi0", `MOVW R4, \(R2\)`, `MOVD R4, \(R2\)`, `SYNC`},
 	{"s390x", "compareAndSwap", `CS R0, R4, \(R2\)`, ``, ``}, // CASName
 }
 
 var blanks = regexp.MustCompile(`[ \t]+`)
 
-// TestToolchainInstructions fails if a function lacks the instruction in its name. A test on
+// TestToolchainInstructions fails if a function lacks its instruction. A test on
 // one CPU may not notice: CMPXCHG without LOCK works there.
 func TestToolchainInstructions(t *testing.T) {
 	if raceEnabled {

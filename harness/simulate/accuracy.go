@@ -8,8 +8,6 @@ import (
 	"math"
 	"reflect"
 	"sync"
-
-	"locklab/harness"
 )
 
 // A ValidationRecord is the model's error on one machine: for all locks, or for one.
@@ -67,17 +65,6 @@ func Accuracy(m *Machine, lock string) string {
 	}
 	return fmt.Sprintf("%s lock like it was measured on such a machine; others are typically off by a factor of %.2f (%.2f to %.2f of what was measured), %d to %d workers, %s.",
 		cmp.Or(beware(all, "no"), "No"), all.Typical, all.Least, all.Most, all.From, all.To, basis(m))
-}
-
-// assumed returns sentences on a lock that sleeps.
-func assumed(v *harness.Variant) (text string) {
-	if v.Family == harness.Blocking {
-		text = fmt.Sprintf(" No lock that sleeps was compared; a wake-up is assumed to take %d ns.", WakeUp)
-	}
-	if v.Model != "" {
-		text += fmt.Sprintf(" It is %s.", v.Model)
-	}
-	return text
 }
 
 func beware(r *ValidationRecord, word string) string {

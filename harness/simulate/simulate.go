@@ -58,6 +58,17 @@ func Simulate(ctx context.Context, m *Machine, v *harness.Variant, w Workload, s
 	}, nil
 }
 
+// assumed returns sentences on a lock that sleeps.
+func assumed(v *harness.Variant) (text string) {
+	if v.Family == harness.Blocking {
+		text = fmt.Sprintf(" No lock that sleeps was compared; a wake-up is assumed to take %d ns.", WakeUp)
+	}
+	if v.Model != "" {
+		text += fmt.Sprintf(" It is %s.", v.Model)
+	}
+	return text
+}
+
 // seen returns an error if the model does not see a worker take v. Workers of a lock made
 // of other words would wait for each other forever. A panic of the lock is an error, too.
 func seen(v *harness.Variant) (err error) {
