@@ -51,7 +51,7 @@ The table has the machine's time per acquisition, of all workers together, and t
 handover to a waiting worker. Per acquisition it has the requests to the directory, the share
 that another socket answers, and the copies invalidated. Then come the shares of acquisitions
 by the last holder and of handovers on one socket. A figure is the median of several seeds.
-The same seed repeats the figures if no words of the lock share a line by chance.
+The same seed repeats the figures unless the lock sleeps or its words share a line by chance.
 Ctrl-C keeps the finished cases.
 
 The model needs a build of this program with other tags, in which atomic operations call
