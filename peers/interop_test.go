@@ -160,10 +160,10 @@ func (o *observer) enter(i int, read bool) (leave func(), err error) {
 	if n := o.reading.Load(); n > 0 {
 		err = fmt.Errorf("worker %d writes while %d read", i, n)
 	}
-	return func() { o.writing.Store(false) }, errors.Join(err, o.look(i))
+	return func() { o.writing.Store(false) }, errors.Join(err, o.requireLeastTicket(i))
 }
 
-func (o *observer) look(i int) error {
+func (o *observer) requireLeastTicket(i int) error {
 	names, _, err := o.conn.Children(o.path)
 	if err != nil {
 		return err

@@ -76,7 +76,7 @@ func TestSoonest(t *testing.T) {
 	c := NewClient(nil, ClientOptions{})
 	defer c.Close()
 	m, late := c.queue("a", Options{TTL: maxLease}), &queued{box: &mailbox{c: c, late: true}}
-	if look, asks := m.look(farBehind), late.patience(maxLease, time.Minute, farBehind); look < time.Second || asks != time.Minute {
+	if look, asks := m.checkAfter(farBehind), late.patience(maxLease, time.Minute, farBehind); look < time.Second || asks != time.Minute {
 		t.Errorf("behind many waiters for a long lease, a waiter looks in %v and asks in %v", look, asks)
 	}
 	now := time.Now()

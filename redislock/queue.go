@@ -196,9 +196,9 @@ func (m *queue) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 	case try:
 		return nil, 0, ahead, nil
 	case span < 0: // a key without an end
-		return nil, min(m.o.again(), m.look(ahead)), ahead, nil
+		return nil, min(m.o.again(), m.checkAfter(ahead)), ahead, nil
 	default:
-		return nil, min(span+watchLate+m.stagger(ahead), m.o.again(), m.look(ahead)), ahead, nil
+		return nil, min(span+watchLate+m.stagger(ahead), m.o.again(), m.checkAfter(ahead)), ahead, nil
 	}
 	l, err = m.lease(w, token).granted(sent)
 	return l, 0, 0, err
@@ -229,9 +229,9 @@ func (m *queue) seize(ctx context.Context, w *queued) (l *Lease, watch time.Dura
 // watchLate is how long after an owner's time waiters ask: Redis expires no key early.
 const watchLate = 2 * time.Millisecond
 
-// look is the time after which a waiter verifies its place, since a server may lose its data.
+// checkAfter returns the time after which a waiter verifies its place: a server may lose its data.
 // The first waiter asks twenty times in a lease, at most once a second; later ones less often.
-func (m *queue) look(ahead int) time.Duration {
+func (m *queue) checkAfter(ahead int) time.Duration {
 	return min(max(m.o.TTL/20, time.Second), m.o.again()) * time.Duration(1+min(max(ahead, 0), farBehind))
 }
 

@@ -160,7 +160,7 @@ type watcher struct {
 func (g *Ranks) watch(ctx context.Context) {
 	w := &watcher{Ranks: g, answered: time.Now()}
 	for sleep(ctx, beatPause) {
-		if lost := w.look(ctx); lost != nil && ctx.Err() == nil {
+		if lost := w.sendBeat(ctx); lost != nil && ctx.Err() == nil {
 			g.cancel(lost)
 			// The claim stays, so that the others see it and the farewell, until it expires.
 			return
@@ -168,7 +168,7 @@ func (g *Ranks) watch(ctx context.Context) {
 	}
 }
 
-func (w *watcher) look(ctx context.Context) *LostRankError {
+func (w *watcher) sendBeat(ctx context.Context) *LostRankError {
 	ctx, cancel := context.WithTimeout(ctx, answerTime)
 	defer cancel()
 	own, silent := w.options.Rank, time.Since(w.answered)

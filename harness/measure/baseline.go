@@ -135,7 +135,7 @@ func transfers(clock machine.Clock, cpus []int) []float64 {
 		runtime.LockOSThread()
 		err := machine.PinThread(cpus[0])
 		if other := <-ready; err == nil && other == nil {
-			samples = f.lead(clock)
+			samples = f.timeTrips(clock)
 		}
 		f.stop.Store(true)
 	})
@@ -156,7 +156,7 @@ func (f *ferry) follow() {
 	}
 }
 
-func (f *ferry) lead(clock machine.Clock) (samples []float64) {
+func (f *ferry) timeTrips(clock machine.Clock) (samples []float64) {
 	samples = make([]float64, 0, transferMost)
 	begin := clock.Now()
 	if !f.trips(clock, begin) { // the first trips bring the line and the threads together

@@ -274,7 +274,7 @@ func TestTransfersWithout(t *testing.T) {
 func TestDeserted(t *testing.T) {
 	in := instruments()
 	begin := time.Now()
-	if samples := new(ferry).lead(in.Clock); samples != nil {
+	if samples := new(ferry).timeTrips(in.Clock); samples != nil {
 		t.Errorf("a leader alone took %d samples", len(samples))
 	}
 	f := new(ferry)

@@ -97,7 +97,7 @@ func (r *recorder) say(client, text string) {
 	r.events = append(r.events, &event{at: r.last, client: client, said: text})
 }
 
-func (r *recorder) look(s snapshot) {
+func (r *recorder) addSnapshot(s snapshot) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.events = append(r.events, &event{at: time.Now(), seen: &s})

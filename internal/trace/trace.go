@@ -182,7 +182,7 @@ func (c *cast) awaitCalm(ctx context.Context) error {
 			return err
 		}
 		if c.record.calm() { // during the whole time
-			c.record.look(s)
+			c.record.addSnapshot(s)
 			return nil
 		}
 	}

@@ -24,7 +24,7 @@ func TestTraceDoubt(t *testing.T) {
 		r.see("A", faultproxy.Sighting{At: at, Conn: 1, Message: faultproxy.Message{Op: "create", Call: 1, Body: create}})
 		r.see("A", faultproxy.Sighting{At: at, Conn: 1, Dir: faultproxy.Reply,
 			Message: faultproxy.Message{Op: "create", Call: 1, Body: &faultproxy.ZooReply{Path: "/l/x-0000000001"}}})
-		r.look(snapshot{nodes: c.nodes})
+		r.addSnapshot(snapshot{nodes: c.nodes})
 		if _, err := r.timeline("/l"); (err == nil) != c.honest {
 			t.Errorf("%s: %v", c.name, err)
 		}

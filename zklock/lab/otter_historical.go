@@ -124,7 +124,7 @@ func (d *distributedLock) isOwner() bool {
 // Otherwise a watcher repeats all this.
 func (d *distributedLock) acquire(ctx context.Context, open func()) (owner bool, err error) {
 	for {
-		names, id, err := d.look()
+		names, id, err := d.listTickets()
 		if err != nil {
 			return false, err
 		}
@@ -152,7 +152,7 @@ func (d *distributedLock) acquire(ctx context.Context, open func()) (owner bool,
 	}
 }
 
-func (d *distributedLock) look() (names []string, id string, err error) {
+func (d *distributedLock) listTickets() (names []string, id string, err error) {
 	d.mu.Lock()
 	id = d.id
 	d.mu.Unlock()

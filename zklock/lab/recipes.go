@@ -35,9 +35,9 @@ func follows(r recipe.Recipe) func(context.Context, harness.Endpoint, string) (h
 // list lists the tickets with a request of each waiter.
 func list(t recipe.Ticket) ([]string, *zk.Stat, error) { return t.Conn().Children(t.Dir()) }
 
-// look returns the Look of the queue of [recipe.Fair] whose waiters list all of it again after
+// listAgain returns the Look of the queue of [recipe.Fair] whose waiters list all of it again after
 // period, or when the watch of list fires, if there is one.
-func look(list func(recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error), period time.Duration) func(recipe.Ticket) (recipe.View, error) {
+func listAgain(list func(recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error), period time.Duration) func(recipe.Ticket) (recipe.View, error) {
 	return func(t recipe.Ticket) (recipe.View, error) {
 		names, stat, wake, err := list(t)
 		if gone(err) {
@@ -77,7 +77,7 @@ var fair = queued("zk-fair", "queue of ephemeral tickets, each waiter watches th
 // USENIX ATC 2010, §2.4, which describes the herd effect and how to avoid it.
 var herd = queued("zk-herd", "queue of ephemeral tickets, every waiter watches all of it",
 	"Hunt, Konar, Junqueira & Reed 2010",
-	recipe.Recipe{Kind: "lock-", Look: look(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	recipe.Recipe{Kind: "lock-", Look: listAgain(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
 		return t.Conn().ChildrenW(t.Dir())
 	}, 0)})
 
@@ -93,7 +93,7 @@ var herd = queued("zk-herd", "queue of ephemeral tickets, every waiter watches a
 // Apache ZooKeeper Programmer's Guide, "ZooKeeper Watches", on their purpose.
 var poll = queued("zk-poll", "queue of ephemeral tickets, every waiter lists it every 5 ms instead of watching",
 	"ZooKeeper Programmer's Guide",
-	recipe.Recipe{Kind: "lock-", Look: look(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
+	recipe.Recipe{Kind: "lock-", Look: listAgain(func(t recipe.Ticket) ([]string, *zk.Stat, <-chan zk.Event, error) {
 		names, stat, err := list(t)
 		return names, stat, nil, err
 	}, 5*time.Millisecond)})
