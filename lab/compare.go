@@ -87,7 +87,7 @@ func (p *Program) compareCommand() *cobra.Command {
 
 func (o *compareOptions) flags(cmd *cobra.Command) {
 	f := cmd.Flags()
-	toleranceFlag(f, &o.tolerance, " (default that of the runs)")
+	toleranceFlag(f, &o.tolerance, " (default as in the runs)")
 	f.Var(chance(&o.alpha), "alpha", "chance of any false alarm, over all comparisons")
 	o.changesFlags(f)
 	f.StringVar(&o.to, "to", "", "lock to compare the other locks of one run with")

@@ -101,7 +101,7 @@ func TestRaceErrors(t *testing.T) {
 				wrong++
 			}
 		}
-		if t.Logf("%s: %d of %d columns, at most %d passes", name, wrong, tries, most); wrong > tries*3/40 || most <= 2 {
+		if t.Logf("%s: %d of %d columns, at most %d passes", name, wrong, tries, most); wrong > tries/20 || most <= 2 {
 			t.Errorf("%s: %d of %d columns of equal locks show a difference; at most %d passes", name, wrong, tries, most)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"math"
@@ -57,7 +58,12 @@ func Named(name string) (*Machine, error) {
 
 // Load reads a machine from a file.
 func Load(file string) (*Machine, error) {
-	b, err := os.ReadFile(file)
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrMachine, err)
+	}
+	defer f.Close()
+	b, err := io.ReadAll(io.LimitReader(f, 1<<20)) // a device may have no end
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrMachine, err)
 	}

@@ -1,6 +1,7 @@
 package simulate_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"math"
@@ -42,6 +43,14 @@ func TestNamed(t *testing.T) {
 	}
 	if _, err := simulate.Load("testdata/none.json"); !errors.Is(err, os.ErrNotExist) || !errors.Is(err, simulate.ErrMachine) {
 		t.Errorf("an unknown file: %v", err)
+	}
+	whole, err := os.ReadFile("machines/skylake-24.json")
+	long := filepath.Join(t.TempDir(), "skylake-24.json")
+	if err = errors.Join(err, os.WriteFile(long, append(bytes.Repeat([]byte(" "), 1<<20), whole...), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := simulate.Load(long); !errors.Is(err, simulate.ErrMachine) {
+		t.Errorf("a file of more than 1 MiB: %v", err)
 	}
 }
 

@@ -18,7 +18,7 @@ import (
 const Simulates = true
 
 // Simulate runs workers that contend for a lock of v on m, with seeds from w.Seed. Runs must
-// not overlap in a process: see atomics.SetScheduler. After the end of ctx it starts no run.
+// not overlap in a process: see atomics.SetScheduler. When ctx ends, the run in progress is the last.
 func Simulate(ctx context.Context, m *Machine, v *harness.Variant, w Workload, seeds int) (result.Simulation, error) {
 	if err := CheckVariant(v, w.Workers); err != nil {
 		return result.Simulation{}, err
