@@ -8,6 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"locklab/internal/require"
 )
 
 // A listing shows the fields of an orderRecord by offset; the locks are at 0x100 and 0x108.
@@ -154,9 +156,7 @@ func TestOrderChecker(t *testing.T) {
 		{[]string{load, "f.go:2 0x2 8790 XCHGL DX, 0x100(AX)"}, "no plain store to the word"},
 		{[]string{load, release, release}, "two releases"},
 	} {
-		if got := checkOrder(test.lines); got != test.want {
-			t.Errorf("%q: %q, want %q", test.lines, got, test.want)
-		}
+		require.Equal(t, test.lines, checkOrder(test.lines), test.want)
 	}
 }
 

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"locklab/internal/require"
 )
 
 // awaitParked waits until the owner of p can no longer leave Park without a wake-up.
@@ -34,9 +36,7 @@ func TestParkUntil(t *testing.T) {
 		wake := map[bool]func(){true: p.Unpark, false: func() { close(done) }}[want]
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if got := p.ParkUntil(done); got != want {
-				t.Errorf("ParkUntil of a sleeper returns %t, want %t", got, want)
-			}
+			require.Equal(t, "ParkUntil of a sleeper", p.ParkUntil(done), want)
 		})
 		awaitParked(p)
 		wake()
@@ -146,9 +146,7 @@ func TestParkDoesNotAllocate(t *testing.T) {
 
 func TestHintsAreBounded(t *testing.T) {
 	for n, want := range map[int]uint32{math.MinInt: 0, -1: 0, 0: 0, 1: 1, 63: 63, 64: 64, 65: 64, math.MaxInt: 64} {
-		if got := hints(n); got != want {
-			t.Errorf("hints(%d) is %d, want %d", n, got, want)
-		}
+		require.Equal(t, n, hints(n), want)
 	}
 }
 
@@ -157,9 +155,7 @@ func TestClockName(t *testing.T) {
 	if !ok || len(Suite) == 1 {
 		want = "monotonic"
 	}
-	if got := ClockName(); got != want {
-		t.Errorf("ClockName is %q, want %q", got, want)
-	}
+	require.Equal(t, "ClockName", ClockName(), want)
 }
 
 // TestTicks compares spans of Ticks with spans of the monotonic clock.
@@ -194,12 +190,4 @@ func TestTicksDoNotGoBack(t *testing.T) {
 		}
 		last = now
 	}
-}
-
-func BenchmarkTicks(b *testing.B) {
-	b.Run("clock="+ClockName(), func(b *testing.B) {
-		for b.Loop() {
-			Ticks()
-		}
-	})
 }

@@ -5,6 +5,8 @@ package atomics
 import (
 	"slices"
 	"testing"
+
+	"locklab/internal/require"
 )
 
 func atOnce(a Access) uint64 {
@@ -85,22 +87,14 @@ func TestEveryOperationIsTheSchedulers(t *testing.T) {
 func TestSchedulerAnswers(t *testing.T) {
 	var w Uint32
 	defer SetScheduler(func(Access) uint64 { return 7 })()
-	if got := w.Load(); got != 7 {
-		t.Errorf("Load returns %d, want the scheduler's 7", got)
-	}
-	if got := w.Swap(1); got != 7 {
-		t.Errorf("Swap returns %d, want the scheduler's 7", got)
-	}
-	if got := w.Add(2); got != 9 {
-		t.Errorf("Add returns %d, want 2 more than the scheduler's 7", got)
-	}
+	require.Equal(t, "Load", w.Load(), 7)
+	require.Equal(t, "Swap", w.Swap(1), 7)
+	require.Equal(t, "Add", w.Add(2), 9)
 	if !w.CompareAndSwap(7, 1) || w.CompareAndSwap(0, 1) {
 		t.Error("CompareAndSwap does not go by the scheduler's 7")
 	}
 	w.Store(3)
-	if got := w.v.Load(); got != 0 {
-		t.Errorf("Store left %d in the word behind the scheduler's back", got)
-	}
+	require.Equal(t, "the word behind the scheduler's back", w.v.Load(), 0)
 }
 
 func TestWordsOfDifferentSizes(t *testing.T) {
@@ -115,9 +109,7 @@ func TestWordsOfDifferentSizes(t *testing.T) {
 		}
 	}
 	over := Access{Op: OpAdd, Word: word32(&w32.v), New: 1}
-	if got := over.After(1<<32 - 1); got != 0 {
-		t.Errorf("a Uint32 overflows to %d, want 0", got)
-	}
+	require.Equal(t, "a Uint32 that overflows", over.After(1<<32-1), 0)
 }
 
 func TestSpinHintCallsTheScheduler(t *testing.T) {
@@ -173,9 +165,7 @@ func TestSetSchedulerNests(t *testing.T) {
 	w.Load()
 	outer()
 	w.Load()
-	if want := [2]int{2, 2}; calls != want {
-		t.Errorf("the schedulers were called %v times, want %v", calls, want)
-	}
+	require.Equal(t, "the calls of both schedulers", calls, [2]int{2, 2})
 }
 
 func TestPollWhileIsTheSchedulers(t *testing.T) {

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+
+	"locklab/internal/require"
 )
 
 // These tests check the toolchain's output. The run under qemu omits them by their prefix.
@@ -97,20 +99,14 @@ func TestToolchainFiles(t *testing.T) {
 func overlayWith(t *testing.T, data string) string {
 	t.Helper()
 	here, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	dir := t.TempDir()
 	source := filepath.Join(dir, "added.go")
 	overlay := filepath.Join(dir, "overlay.json")
 	replace, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(here, "added.go"): source}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, data := range map[string]string{source: data, overlay: string(replace)} {
-		if err := os.WriteFile(name, []byte(data), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(name, []byte(data), 0o600))
 	}
 	return "-overlay=" + overlay
 }
@@ -118,17 +114,13 @@ func overlayWith(t *testing.T, data string) string {
 // TestToolchainCacheLine fails if CacheLine is shorter than the padding of the Go runtime.
 func TestToolchainCacheLine(t *testing.T) {
 	root, err := goTool(t, nil, "env", "GOROOT")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for arch, file := range map[string]string{"amd64": "x86", "arm64": "arm64", "loong64": "loong64", "ppc64le": "ppc64x", "riscv64": "riscv64", "s390x": "s390x"} {
 		if testing.Short() && arch != runtime.GOARCH {
 			continue // make test-all compiles for all
 		}
 		source, err := os.ReadFile(filepath.Join(strings.TrimSpace(root), "src/internal/cpu/cpu_"+file+".go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		size := regexp.MustCompile(`const CacheLinePadSize = (\d+)`).FindSubmatch(source)
 		if size == nil {
 			t.Fatalf("%s: no CacheLinePadSize", arch)

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"locklab/internal/require"
 )
 
 // words returns the methods of Uint32 and Uint64 as a Primitive, so that check applies to them.
@@ -69,9 +71,7 @@ func TestLayout(t *testing.T) {
 		{"offset of a Uint64 behind a uint32", unsafe.Offsetof(behind.w64), 8},
 		{"size of CacheLinePad", unsafe.Sizeof(behind.pad), CacheLine},
 	} {
-		if f.got != f.want {
-			t.Errorf("%s is %d, want %d", f.what, f.got, f.want)
-		}
+		require.Equal(t, f.what, f.got, f.want)
 	}
 }
 
@@ -181,9 +181,7 @@ func pollInTurn[T uint32 | uint64, W pollable[T]](t *testing.T, word W) {
 			})
 		}
 		wg.Wait()
-		if err := errors.Join(errs[:]...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(errs[:]...))
 		halfway = seen[0] + seen[1]
 		if halfway == 0 && runtime.NumCPU() == 1 {
 			return // the other goroutine cannot store meanwhile

@@ -13,6 +13,7 @@ import (
 	"locklab/atomics"
 	"locklab/harness/result"
 	"locklab/internal/machine"
+	"locklab/internal/require"
 	"locklab/internal/stat"
 )
 
@@ -33,9 +34,7 @@ func TestHandOver(t *testing.T) {
 		if !<-done {
 			t.Errorf("%s: the follower was done before its last exchange", h.name)
 		}
-		if w.Load() != 0 {
-			t.Errorf("%s: the word is %d at the end", h.name, w.Load())
-		}
+		require.Equal(t, h.name+": the word at the end", w.Load(), 0)
 	}
 }
 
@@ -77,9 +76,7 @@ func TestLinesAreAlone(t *testing.T) {
 		seen[&line.w] = true
 		line.w.Store(1)
 	}
-	if len(seen) != 3*hopArena {
-		t.Errorf("%d lines of %d are fresh", len(seen), 3*hopArena)
-	}
+	require.Equal(t, "fresh lines", len(seen), 3*hopArena)
 	if size := int(unsafe.Sizeof(hopLine{})); size < atomics.CacheLine+8 {
 		t.Errorf("a line is %d bytes", size)
 	}
@@ -98,9 +95,7 @@ func TestAdaptHops(t *testing.T) {
 		{firstHops, time.Second, firstHops},
 		{1000, 0, mostHops},
 	} {
-		if got := adaptHops(test.hops, test.took, 250*time.Microsecond); got != test.want {
-			t.Errorf("after %d in %v come %d, want %d", test.hops, test.took, got, test.want)
-		}
+		require.Equal(t, fmt.Sprintf("the hops after %d in %v", test.hops, test.took), adaptHops(test.hops, test.took, 250*time.Microsecond), test.want)
 	}
 }
 
@@ -172,14 +167,10 @@ func TestRegimes(t *testing.T) {
 		for seed := range uint64(20) {
 			samples := test.samples(seed)
 			got := regimesOf(samples)
-			if text := sameRegimes(got, samples, test.want, test.share); text != "" {
-				t.Errorf("%s, seed %d: %s", test.name, seed, text)
-			}
+			require.Equal(t, fmt.Sprintf("%s, seed %d", test.name, seed), sameRegimes(got, samples, test.want, test.share), "")
 		}
 	}
-	if got := regimesOf(nil); len(got) != 0 {
-		t.Errorf("regimes of nothing: %v", got)
-	}
+	require.Equal(t, "regimes of nothing", len(regimesOf(nil)), 0)
 }
 
 func sameRegimes(got [][]float64, samples, want, share []float64) string {

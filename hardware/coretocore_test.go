@@ -13,6 +13,7 @@ import (
 
 	"locklab/harness/result"
 	"locklab/internal/machine"
+	"locklab/internal/require"
 )
 
 func twoHopCPUs(t testing.TB) [2]int {
@@ -46,9 +47,7 @@ func TestCoreToCoreRuns(t *testing.T) {
 	if len(kept) < 2 || kept[len(kept)-1].Experiment != "core-to-core" {
 		t.Errorf("kept %d samples", len(kept))
 	}
-	if got := runtime.GOMAXPROCS(0); got != procs {
-		t.Errorf("GOMAXPROCS was %d and is %d", procs, got)
-	}
+	require.Equal(t, "GOMAXPROCS", runtime.GOMAXPROCS(0), procs)
 	o = brief
 	o.Earlier = kept
 	o.Keep = func(s result.Sample) error {
@@ -140,18 +139,14 @@ func TestHopFinding(t *testing.T) {
 				"Load, then CAS takes 2.2 times as long."},
 	} {
 		f := hopFinding(test.cpus, test.pairs)
-		if f.Answer != test.want {
-			t.Errorf("%s: answer is\n%s\nwant\n%s", test.name, f.Answer, test.want)
-		}
+		require.Equal(t, fmt.Sprintf("%s: answer", test.name), f.Answer, test.want)
 		if !slices.ContainsFunc(f.Notes, func(n string) bool { return strings.HasPrefix(n, test.note) }) || f.Tables[0].Rows[0].Label != strings.TrimPrefix(cpuName(test.cpus[0]), "CPU ") {
 			t.Errorf("%s: notes are %q, the first row is %q", test.name, f.Notes, f.Tables[0].Rows[0].Label)
 		}
 		requireField(t, f.Tables[0])
 		requireFinding(t, f)
 	}
-	if f := hopFinding([]int{0, 1}, []*hopPair{pairOf(0, 1, machine.SameCache, repeated(hopLeast-1, 20)...)}); f != nil {
-		t.Errorf("too few samples make %+v", f)
-	}
+	require.Equal(t, "too few samples", hopFinding([]int{0, 1}, []*hopPair{pairOf(0, 1, machine.SameCache, repeated(hopLeast-1, 20)...)}), nil)
 }
 
 func TestHopTables(t *testing.T) {
@@ -166,9 +161,8 @@ func TestHopTables(t *testing.T) {
 	moved.both = []float64{100, 150, 300, 600, 100, 150}
 	byRegime := bothTable([]*hopPair{moved}, [][][]float64{regimesOf(slices.Sorted(slices.Values(moved.cas)))})
 	for _, test := range []struct {
-		what string
-		got  result.Cell
-		want result.Cell
+		what      string
+		got, want result.Cell
 	}{
 		{"field 0 1", cell(field, 0, 1), result.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
 		{"field 1 0", cell(field, 1, 0), result.Cell{Median: 10, Lo: 10, Hi: 10, N: 100}},
@@ -187,9 +181,7 @@ func TestHopTables(t *testing.T) {
 		{"both, ratio in regime 1", cell(byRegime, 0, 2), result.Cell{Median: 1.5, Lo: 1.5, Hi: 1.5, N: 2}},
 		{"both, ratio in regime 2", cell(byRegime, 1, 2), result.Cell{Median: 2, Lo: 2, Hi: 2, N: 1}},
 	} {
-		if test.got != test.want {
-			t.Errorf("%s: %+v, want %+v", test.what, test.got, test.want)
-		}
+		require.Equal(t, test.what, test.got, test.want)
 	}
 	if got := relations.Rows[1].Label; got != "same last-level cache" || len(relations.Rows) != 3 || byRegime.Rows[1].Label != "CPU 0 and CPU 3, at 300 ns" {
 		t.Errorf("relations are %+v, and by regime %+v", relations.Rows, byRegime.Rows)
@@ -220,9 +212,7 @@ func TestHopCPUs(t *testing.T) {
 
 func TestShare(t *testing.T) {
 	for part, want := range map[int]string{1: "0.01", 39: "0.4", 100: "1", 3333: "33", 10_000: "100"} {
-		if got := share(part, 10_000); got != want {
-			t.Errorf("%d of 10,000 are %s %%, want %s", part, got, want)
-		}
+		require.Equal(t, fmt.Sprintf("%d of 10,000", part), share(part, 10_000), want)
 	}
 }
 
@@ -256,9 +246,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 		again := second.sweep(24, 1)
 		again.keep = s.keep
 		takeEarlier(again.pairs, kept)
-		if n := countFinished(again); n != len(measured) {
-			t.Errorf("after %d visits %d pairs were kept and %d taken up", visits, len(measured), n)
-		}
+		require.Equal(t, fmt.Sprintf("pairs taken up after %d visits", visits), countFinished(again), len(measured))
 		requireNoError(t, again.run(t.Context()))
 		for _, cpus := range second.log {
 			if measured[cpus] {
@@ -317,7 +305,5 @@ func TestTakeEarlier(t *testing.T) {
 	takeEarlier(pairs, []result.Sample{
 		{Experiment: "core-to-core", Key: "0-1 both", Values: []float64{20, 30}},
 		{Experiment: "core-to-core", Key: "0-1", Values: enough}})
-	if got := fmt.Sprint(pairs[0].both); got != "[20 30]" {
-		t.Errorf("blocks are %s", got)
-	}
+	require.Equal(t, "blocks", fmt.Sprint(pairs[0].both), "[20 30]")
 }

@@ -78,23 +78,17 @@ func benchmarkTwin(b *testing.B, inGo handOver, inC string) {
 	if errors.Is(err, twin.ErrNoCompiler) {
 		b.Skip(err)
 	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	requireNoError(b, err)
 	defer tw.Close()
 	rig := startRig(b, cpus)
 	goBlock := func() float64 {
 		ns, err := rig.sample(inGo, cpus, twinBlock)
-		if err != nil {
-			b.Fatal(err)
-		}
+		requireNoError(b, err)
 		return ns
 	}
 	cBlock := func() float64 {
 		r, err := tw.Run(ctx, inC, []int{max(cpus[0], twin.Unbound), max(cpus[1], twin.Unbound)}, twinBlock)
-		if err != nil {
-			b.Fatal(err)
-		}
+		requireNoError(b, err)
 		return r.NsPerOp()
 	}
 	var rounds, matched []twinRound

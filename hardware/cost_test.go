@@ -10,6 +10,7 @@ import (
 	"unsafe"
 
 	"locklab/harness/result"
+	"locklab/internal/require"
 )
 
 func measuredCost(op operation, ns ...float64) *costCell {
@@ -134,9 +135,7 @@ func TestPinnedThreadsRunsEveryThreadInEveryStep(t *testing.T) {
 	for range 10 {
 		c.step(func(i int) { calls[i]++ })
 	}
-	if calls != [3]int{10, 10, 10} {
-		t.Errorf("calls are %v", calls)
-	}
+	require.Equal(t, "calls", calls, [3]int{10, 10, 10})
 }
 
 func TestPinnedThreadsRefusesAnUnknownCPU(t *testing.T) {
@@ -231,9 +230,7 @@ func TestSharingAnswer(t *testing.T) {
 		for i, d := range []int{0, 8, 64, 128} {
 			cells = append(cells, &sharingCell{inc: inc, distance: d, ns: test.ns[i : i+1]})
 		}
-		if got := sharingAnswer(cells); got != test.want {
-			t.Errorf("%v: answer is %q, want %q", test.ns, got, test.want)
-		}
+		require.Equal(t, test.ns, sharingAnswer(cells), test.want)
 	}
 }
 

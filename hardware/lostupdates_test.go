@@ -14,6 +14,7 @@ import (
 	"locklab/harness/result"
 	"locklab/internal/leaktest"
 	"locklab/internal/machine"
+	"locklab/internal/require"
 )
 
 func measureCAS(t *testing.T, name string, span time.Duration) []*casCell {
@@ -139,9 +140,7 @@ func TestLostAnswer(t *testing.T) {
 			want += ", C lost 14 updates per million, and its lock was not seen to fail"
 		}
 	}
-	if got := lostAnswer(cells, nil); got != want+"." {
-		t.Errorf("answer is %q, want %q", got, want)
-	}
+	require.Equal(t, "the answer", lostAnswer(cells, nil), want+".")
 	for i, c := range cells {
 		c.body.atomic = i == 0
 	}
@@ -158,9 +157,7 @@ func TestBodyTables(t *testing.T) {
 		tallies: []tally{{100, 1, 100, 4, 5, 6}, {100, 3, 100, 4, 5, 6}}}
 	tables := bodyTables([]*casCell{c})
 	requireTables(t, tables...)
-	if label := tables[0].Rows[0].Label; label != "A, two CPUs" {
-		t.Errorf("the first row is %q", label)
-	}
+	require.Equal(t, "the first row", tables[0].Rows[0].Label, "A, two CPUs")
 	cells := append(tables[0].Rows[0].Cells, tables[1].Rows[0].Cells...)
 	got := result.Each(cells, func(c result.Cell) float64 { return c.Median })
 	if want := []float64{200, 20_000, 200, 40_000, 50_000, 60_000}; !slices.Equal(got, want) {

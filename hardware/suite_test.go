@@ -6,15 +6,14 @@ import (
 	"time"
 
 	"locklab/hardware"
+	"locklab/internal/require"
 	"locklab/spinlock/lab"
 )
 
 func TestSpinLocksKeepTheSectionToOne(t *testing.T) {
 	i := slices.IndexFunc(hardware.Suite, func(e *hardware.Experiment) bool { return e.Name == "lost-updates" })
 	f, err := hardware.Run(t.Context(), hardware.Suite[i], hardware.Options{Repeats: 1, Budget: 10 * time.Millisecond, Locks: lab.Suite})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tables := f.Tables[2:]
 	if len(tables) == 0 {
 		t.Fatal("no locks")

@@ -18,6 +18,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/internal/machine"
 	"locklab/internal/qemu"
+	"locklab/internal/require"
 )
 
 // emulatedVariable marks a run under an emulator, in which WFE ends on its own.
@@ -160,9 +161,7 @@ func TestWaitingAnswer(t *testing.T) {
 			"A handover is fastest by loads, 40 ns; by hint, as locks wait, it takes 2.5 times that. What it costs the other thread of the core could not be measured. Not here: way A."},
 	} {
 		f := tc.bench.finding()
-		if f.Answer != tc.want {
-			t.Errorf("answer is\n%q, want\n%q", f.Answer, tc.want)
-		}
+		require.Equal(t, "answer", f.Answer, tc.want)
 		if want := 1 + min(1, len(tc.bench.siblings)); len(f.Tables) != want || !slices.Equal(f.Notes, tc.bench.notes) {
 			t.Errorf("%d tables, want %d; notes %q", len(f.Tables), want, f.Notes)
 		}

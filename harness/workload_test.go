@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/require"
 )
 
 func TestWorkloadName(t *testing.T) {
@@ -31,9 +32,7 @@ func TestWorkloadName(t *testing.T) {
 		{harness.Workload{Workers: 64, Rate: 1.5e3, Arrivals: harness.Even, Deadline: 10 * time.Millisecond}, "workers=64/rate=1.5k-per-s/arrivals=even/deadline=10ms/hold=0s"},
 		{harness.Workload{Workers: 8, Rate: 2e6, Deadline: time.Minute}, "workers=8/rate=2M-per-s/deadline=1m/hold=0s"},
 	} {
-		if got := test.w.Name(); got != test.want {
-			t.Errorf("got %s, want %s", got, test.want)
-		}
+		require.Equal(t, "Name", test.w.Name(), test.want)
 	}
 }
 
@@ -122,16 +121,34 @@ func TestWorkloadValidate(t *testing.T) {
 	}
 }
 
-func read[T any, P interface {
+type settable[T any] interface {
 	*T
 	Set(text string) error
-}](text string) (x T, err error) {
+}
+
+func read[T any, P settable[T]](text string) (x T, err error) {
 	err = P(&x).Set(text)
 	return x, err
 }
 
+// requireTexts checks that Set accepts the given texts as their values, and refuses the others
+// with ErrUsage.
+func requireTexts[T comparable, P settable[T]](t *testing.T, accepted map[string]T, refused ...string) {
+	t.Helper()
+	for text, want := range accepted {
+		if got, err := read[T, P](text); err != nil || got != want {
+			t.Errorf("Set(%q) = %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range refused {
+		if got, err := read[T, P](text); !errors.Is(err, harness.ErrUsage) {
+			t.Errorf("Set(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
+		}
+	}
+}
+
 func TestSetSpan(t *testing.T) {
-	for text, want := range map[string]harness.Span{
+	requireTexts(t, map[string]harness.Span{
 		"0":         {},
 		"100ns":     {Mean: 100},
 		"1.5us":     {Mean: 1500},
@@ -150,18 +167,9 @@ func TestSetSpan(t *testing.T) {
 		"1ns+2ns*2+1ns*3":  {Mean: 2, Mix: "1ns*2+2ns"},
 		"5ns*3":            {Mean: 5},
 		"5ns+5ns":          {Mean: 5},
-	} {
-		if got, err := read[harness.Span](text); err != nil || got != want {
-			t.Errorf("Span.Set(%q) = %v, %v; want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "100", "-1ns", "exp", "-exp", "100ns-exp-exp", "100ns-EXP", "1 ns", "inf",
+	}, "", "100", "-1ns", "exp", "-exp", "100ns-exp-exp", "100ns-EXP", "1 ns", "inf",
 		"1ns*0+2ns", "1ns*-1+2ns", "1ns*1.5+2ns", "1ns*1000001+2ns", "1ns*+2ns", "*3+2ns", "1ns+", "+", "*", "1ns++2ns", "1ns-exp+2ns", "1ns+2ns-exp",
-		"1ns*2*3+2ns", "61s+1ns", "-1ns+2ns", "1ns+2ns+3ns+4ns+5ns+6ns+7ns+8ns+9ns", "1ns*1000000+1ns+2ns"} {
-		if got, err := read[harness.Span](text); !errors.Is(err, harness.ErrUsage) {
-			t.Errorf("Span.Set(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
-		}
-	}
+		"1ns*2*3+2ns", "61s+1ns", "-1ns+2ns", "1ns+2ns+3ns+4ns+5ns+6ns+7ns+8ns+9ns", "1ns*1000000+1ns+2ns")
 }
 
 // benchName matches the axes that benchmark tools read, and tail their GOMAXPROCS suffix.
@@ -207,14 +215,12 @@ func checkMixture(t *testing.T, text string, span harness.Span) {
 }
 
 func TestSetSection(t *testing.T) {
-	for text, want := range map[string]harness.Section{
+	accepted := map[string]harness.Section{
 		"work": harness.SectionWork, "map": harness.SectionMap, "lru": harness.SectionLRU, "log": harness.SectionLog,
 		"lines:1": "lines:1", "lines:1024": "lines:1024", "lines:016": "lines:16",
-	} {
-		got, err := read[harness.Section](text)
-		if err != nil || got != want {
-			t.Errorf("Section.Set(%q) = %v, %v; want %v", text, got, err, want)
-		}
+	}
+	requireTexts(t, accepted, "", "foo", "lines", "lines:", "lines:0", "lines:-1", "lines:1025", "lines:x", "lines:1.5", "Map", "lru:4", "lines:99999999999999999999")
+	for _, got := range accepted {
 		if again, err := read[harness.Section](got.String()); err != nil || again != got {
 			t.Errorf("%v reads back as %v, %v", got, again, err)
 		}
@@ -226,26 +232,12 @@ func TestSetSection(t *testing.T) {
 			t.Errorf("the data of %v takes %d bytes", got, got.Size())
 		}
 	}
-	for _, text := range []string{"", "foo", "lines", "lines:", "lines:0", "lines:-1", "lines:1025", "lines:x", "lines:1.5", "Map", "lru:4", "lines:99999999999999999999"} {
-		if got, err := read[harness.Section](text); !errors.Is(err, harness.ErrUsage) {
-			t.Errorf("Section.Set(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
-		}
-	}
 }
 
 func TestSetRate(t *testing.T) {
-	for text, want := range map[string]harness.Rate{
+	requireTexts(t, map[string]harness.Rate{
 		"500/s": 500, "1k/s": 1e3, "1.5k/s": 1500, "2M/s": 2e6, "3/ms": 3e3, "2/us": 2e6, "0.25/µs": 250e3, "0.5/s": 0.5, "100M/s": harness.MaxRate, "closed": 0,
-	} {
-		if got, err := read[harness.Rate](text); err != nil || got != want {
-			t.Errorf("Rate.Set(%q) = %v, %v; want %v", text, got, err, want)
-		}
-	}
-	for _, text := range []string{"", "0", "0/s", "500", "-1/s", "+1/s", "1e3/s", "1 k/s", "1K/s", "1/m", "1/h", "/s", "k/s", ".5/s", "5./s", "101M/s", "101/us", "NaN/s", "Inf/s", "Closed"} {
-		if got, err := read[harness.Rate](text); !errors.Is(err, harness.ErrUsage) {
-			t.Errorf("Rate.Set(%q) = %v, %v; want an error that wraps ErrUsage", text, got, err)
-		}
-	}
+	}, "", "0", "0/s", "500", "-1/s", "+1/s", "1e3/s", "1 k/s", "1K/s", "1/m", "1/h", "/s", "k/s", ".5/s", "5./s", "101M/s", "101/us", "NaN/s", "Inf/s", "Closed")
 }
 
 func FuzzRate(f *testing.F) {
@@ -268,22 +260,14 @@ func FuzzRate(f *testing.F) {
 }
 
 func TestPolicyNames(t *testing.T) {
-	if got := harness.WaitAdaptive.String(); got != "adaptive" {
-		t.Errorf("the default wait policy is called %q", got)
-	}
-	if got := harness.PinNone.String(); got != "none" {
-		t.Errorf("the default pin policy is called %q", got)
-	}
+	require.Equal(t, "the default wait policy", harness.WaitAdaptive.String(), "adaptive")
+	require.Equal(t, "the default pin policy", harness.PinNone.String(), "none")
 }
 
 func TestCounts(t *testing.T) {
 	a, b := harness.Counts{Requests: 7, Notifications: 3}, harness.Counts{Requests: 5, Notifications: 2}
-	if got, want := a.Sub(b), (harness.Counts{Requests: 2, Notifications: 1}); got != want {
-		t.Errorf("Sub: got %v, want %v", got, want)
-	}
-	if got, want := a.Sub(b).Add(b), a; got != want {
-		t.Errorf("Add: got %v, want %v", got, want)
-	}
+	require.Equal(t, "Sub", a.Sub(b), harness.Counts{Requests: 2, Notifications: 1})
+	require.Equal(t, "Add", a.Sub(b).Add(b), a)
 }
 
 func TestShare(t *testing.T) {

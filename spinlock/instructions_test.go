@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"locklab/internal/machine"
+	"locklab/internal/require"
 )
 
 // fastPaths bounds the instructions on amd64 for an acquisition of a free lock, an increment
@@ -43,9 +44,7 @@ func TestToolchainInstructions(t *testing.T) {
 	valgrind := findValgrind(t)
 	dir := t.TempDir()
 	program, err := buildOutside(t.Context(), dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, f := range fastPaths {
 		t.Run(f.lock, func(t *testing.T) {
 			t.Parallel()
@@ -63,17 +62,13 @@ func TestToolchainInstructions(t *testing.T) {
 				t.Fatalf("%v\n%s", err, answer)
 			}
 			text, err := os.ReadFile(out)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			found := regexp.MustCompile(`(?m)^summary: (\d+)$`).FindSubmatch(text)
 			if found == nil {
 				t.Fatalf("callgrind gives no sum:\n%s", text)
 			}
 			sum, err := strconv.Atoi(string(found[1]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n := float64(sum) / ops
 			t.Logf("%.1f instructions", n)
 			if n > f.most || n < f.most/2 {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"locklab/internal/machine"
+	"locklab/internal/require"
 	"locklab/internal/stat"
 	"locklab/internal/twin"
 )
@@ -83,9 +84,7 @@ func startTwin(t testing.TB, p *twin.Program) *twin.Twin {
 	if errors.Is(err, twin.ErrNoCompiler) || errors.Is(err, twin.ErrNoHeader) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := tw.Close(); err != nil {
 			t.Error(err)
@@ -138,9 +137,7 @@ func compareTwins(b *testing.B, name string, p *twin.Program, rival string, cpus
 	inGo, inC := startTwin(b, outside), startTwin(b, p)
 	ns := func(tw *twin.Twin, name string) float64 {
 		r, err := tw.Run(b.Context(), name, cpus, block)
-		if err != nil {
-			b.Fatal(err)
-		}
+		require.NoError(b, err)
 		return r.NsPerOp()
 	}
 	var ratios, times []float64

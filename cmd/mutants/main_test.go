@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"locklab/internal/require"
 )
 
 func TestMutantsApply(t *testing.T) {
@@ -44,9 +46,7 @@ func TestCampaign(t *testing.T) {
 	} {
 		path := filepath.Join(root, name)
 		os.MkdirAll(filepath.Dir(path), 0o777)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	var out strings.Builder
 	c := campaign{root: root, results: "build/mutants.txt", out: &out}

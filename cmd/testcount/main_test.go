@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"locklab/internal/require"
 )
 
 func TestTally(t *testing.T) {
@@ -91,17 +93,13 @@ func TestMeet(t *testing.T) {
 
 func meetProcess(t *testing.T, mine, other string) {
 	f, err := os.OpenFile(mine, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	if _, err := f.WriteString("x"); err != nil {
 		t.Fatal(err)
 	}
 	want, err := f.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
 		if got, err := os.Stat(other); err == nil && got.Size() >= want.Size() {
 			return
@@ -155,12 +153,8 @@ func enterModule(t *testing.T, files map[string]string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(name), 0o755))
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o644))
 	}
 }
 
@@ -201,10 +195,9 @@ func TestAlways(t *testing.T)   { passesFrom(t, 1) }
 `,
 	})
 	for _, c := range []struct {
-		run      string
-		limit    int
-		failed   int
-		unsteady string
+		run           string
+		limit, failed int
+		unsteady      string
 	}{
 		{"Second|Always", 2, 0, "a TestSecond"},
 		{"Second|Always", 0, 2, ""},

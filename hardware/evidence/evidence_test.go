@@ -17,6 +17,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/harness/result"
 	"locklab/internal/qemu"
+	"locklab/internal/require"
 )
 
 type fact struct {
@@ -86,9 +87,7 @@ func captureListings(t *testing.T) []Listing {
 	if native == nil && errors.Is(err, ErrUnsupported) {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return ls
 }
 
@@ -116,9 +115,7 @@ func TestFacts(t *testing.T) {
 // ends in a return.
 func TestPrimitives(t *testing.T) {
 	ls := captureListings(t)
-	if want := 5 * len(atomics.Suite); len(ls) != want {
-		t.Errorf("%d listings, want %d", len(ls), want)
-	}
+	require.Equal(t, "listings", len(ls), 5*len(atomics.Suite))
 	for _, l := range ls {
 		if l.Name == atomics.Reference.Name && locktest.RaceDetector {
 			continue // TestFacts gives the reason
@@ -190,9 +187,7 @@ func TestUndecoded(t *testing.T) {
 	} {
 		a := &isa{padding: make([]byte, c.quantum), decode: ignorant}
 		got := result.Each(a.lines(c.code, nil), func(l Line) string { return l.Text })
-		if text := strings.Join(got, "|"); text != c.want {
-			t.Errorf("got %q, want %q", text, c.want)
-		}
+		require.Equal(t, "the text", strings.Join(got, "|"), c.want)
 	}
 }
 
@@ -305,9 +300,7 @@ func strippedBinary(t *testing.T, arch string) string {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	file, err := elf.Open(binary)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer file.Close()
 	if symbols, err := file.Symbols(); !errors.Is(err, elf.ErrNoSymbols) {
 		t.Errorf("the binary has %d symbols, error %v", len(symbols), err)

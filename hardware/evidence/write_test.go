@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"locklab/hardware/evidence"
+	"locklab/internal/require"
 )
 
 func ExampleText() {
@@ -31,8 +32,6 @@ func TestText(t *testing.T) {
 		{nil, ""},
 		{[]evidence.Listing{{Name: "a", Operation: "b", Source: "c"}, {Name: "d", Operation: "e", Source: "f"}}, "a b: c\n\nd e: f\n"},
 	} {
-		if got := evidence.Text(c.ls); got != c.want {
-			t.Errorf("text is %q, want %q", got, c.want)
-		}
+		require.Equal(t, "text", evidence.Text(c.ls), c.want)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
+	"locklab/internal/require"
 	"locklab/internal/synthetic"
 )
 
@@ -79,9 +80,7 @@ func TestSimplestOfEquals(t *testing.T) {
 		"simple": {model("queue", 1001, harness.Queued), model("simple", 1000, harness.Single), model("unjudged", 1000, 0)},
 		"queue":  {model("queue", 2000, harness.Queued), model("simple", 1000, harness.Single)},
 	} {
-		if d := decideOn(t, synthetic.Run(5, 12, 2, []int{8}, models...), "distributed, contended"); d.Use != want {
-			t.Errorf("use %q, want %q", d.Use, want)
-		}
+		require.Equal(t, "use", decideOn(t, synthetic.Run(5, 12, 2, []int{8}, models...), "distributed, contended").Use, want)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/require"
 	"locklab/internal/stat"
 	"locklab/internal/synthetic"
 )
@@ -50,13 +51,10 @@ func TestDecisions(t *testing.T) {
 	}
 	many = slices.Clip(many)
 	for _, c := range []struct {
-		name    string
-		models  []synthetic.Model
-		rule    Rule
-		use     string
-		fastest string
-		ties    string
-		prices  string
+		name                       string
+		models                     []synthetic.Model
+		rule                       Rule
+		use, fastest, ties, prices string
 	}{
 		{"a faster lock", []synthetic.Model{mutex, blocking("fast", 2e6), blocking("slow", 5e5)}, BySpeed, "fast", "fast", "", ""},
 		{"a faster lock of status reference", []synthetic.Model{mutex, blocking("fast", 2e6, withStatus(harness.Correct))}, BySpeed, "fast", "fast", "", ""},
@@ -119,9 +117,7 @@ func TestTolerance(t *testing.T) {
 	for tolerance, want := range map[float64]string{0: "fast", 0.05: "fast", 0.2: DefaultBaseline} {
 		run := synthetic.Run(5, 12, 2, []int{8}, synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), setBlocking), synthetic.With(synthetic.Fast("fast", 1.1e6), setBlocking))
 		run.Manifest.Tolerance = &tolerance
-		if d := decideOn(t, run, string(Oversubscribed)); d.Use != want {
-			t.Errorf("tolerance %v: use %q, want %q", tolerance, d.Use, want)
-		}
+		require.Equal(t, fmt.Sprintf("tolerance %v: use", tolerance), decideOn(t, run, string(Oversubscribed)).Use, want)
 	}
 }
 
@@ -163,12 +159,8 @@ func TestContendedRemote(t *testing.T) {
 	greedy := synthetic.Model{Lock: synthetic.Served("greedy", harness.Redis, "redis"), Rate: synthetic.Constant(9000), Handed: 0.01, Skew: 3, Noise: 0.02}
 	queue := synthetic.Model{Lock: synthetic.Served("queue", harness.ZooKeeper, "zookeeper"), Rate: synthetic.Constant(900), Handed: 1, Noise: 0.02}
 	run := synthetic.Run(1, 10, 2, []int{1, 8}, greedy, queue)
-	if d := decideOn(t, run, "distributed, uncontended"); d.Use != "greedy" {
-		t.Errorf("uncontended: use %q", d.Use)
-	}
-	if d := decideOn(t, run, "distributed, contended"); d.Use != "queue" {
-		t.Errorf("contended: use %q", d.Use)
-	}
+	require.Equal(t, "uncontended: use", decideOn(t, run, "distributed, uncontended").Use, "greedy")
+	require.Equal(t, "contended: use", decideOn(t, run, "distributed, contended").Use, "queue")
 }
 
 func TestAcross(t *testing.T) {
@@ -181,9 +173,7 @@ func TestAcross(t *testing.T) {
 		t.Errorf("rows %+v", rows)
 	}
 	few := synthetic.Run(5, 3, 2, []int{8}, mutex, synthetic.Fast("a", 2e6))
-	if p := PowerOf(slices.Concat(Tables(runs[0], ""), Tables(few, ""))); p != (Power{Large: 2, Significant: 1}) {
-		t.Errorf("%+v", p)
-	}
+	require.Equal(t, "the power", PowerOf(slices.Concat(Tables(runs[0], ""), Tables(few, ""))), Power{Large: 2, Significant: 1})
 	if rows := Across([]*result.Run{few}); !slices.Equal(rows[0].Choices, []string{""}) {
 		t.Errorf("too few rounds: %+v", rows)
 	}

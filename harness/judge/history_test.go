@@ -77,12 +77,11 @@ func TestHistory(t *testing.T) {
 		}
 	}
 	for _, c := range []struct {
-		name    string
-		xs      []float64
-		want    Verdict
-		outcome Outcome
-		changes []int
-		off     []int
+		name         string
+		xs           []float64
+		want         Verdict
+		outcome      Outcome
+		changes, off []int
 	}{
 		{"no step", scatterRates(1e6, 12), Steady, Fine, nil, nil},
 		{"a step down", slices.Concat(level, scatterRates(0.8e6, 6)), Regressed, Worse, []int{6}, nil},

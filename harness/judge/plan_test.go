@@ -9,6 +9,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/require"
 )
 
 func wholeRun(locks rates) *result.Run {
@@ -133,12 +134,8 @@ func TestOpenGaps(t *testing.T) {
 	add(closed, 0, 1, 2, 3, 4, 5, 6, 7, 8)
 	add(open, 0, 3, 6)
 	for load, want := range map[harness.Workload]string{closed: "NEW has 9 of its 10 rounds", open: "NEW has 3 of its 4 rounds"} {
-		if got := planOf("NEW", run).lacks(caseName("x", load)); got != want {
-			t.Errorf("%s: %q, want %q", load.Name(), got, want)
-		}
+		require.Equal(t, load.Name(), planOf("NEW", run).lacks(caseName("x", load)), want)
 	}
 	add(open, 9)
-	if got := planOf("NEW", run).lacks(caseName("x", open)); got != "" {
-		t.Errorf("the open loop is whole, and it says %q", got)
-	}
+	require.Equal(t, "the open loop, which is whole", planOf("NEW", run).lacks(caseName("x", open)), "")
 }

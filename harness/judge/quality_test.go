@@ -11,13 +11,12 @@ import (
 
 func TestQualityOf(t *testing.T) {
 	for _, c := range []struct {
-		name      string
-		rounds    int
-		planned   int
-		disturbed int     // results of 20
-		taken     float64 // share
-		kind      string
-		want      Grade
+		name            string
+		rounds, planned int
+		disturbed       int     // results of 20
+		taken           float64 // share
+		kind            string
+		want            Grade
 	}{
 		{"quiet", 10, 10, 0, 0, "steal", Good},
 		{"a tenth disturbed", 10, 10, 2, 0, "steal", Good},

@@ -8,6 +8,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/machine"
+	"locklab/internal/require"
 )
 
 // loadsOf returns loads at 100, 200 … per second; p99 (ns) and granted are of rate and round.
@@ -59,9 +60,7 @@ func TestSaturationOf(t *testing.T) {
 		if c.want.Over == 0 {
 			c.want.From = c.want.UpTo
 		}
-		if got != c.want {
-			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
-		}
+		require.Equal(t, c.name, got, c.want)
 	}
 }
 

@@ -99,11 +99,10 @@ func TestBaseline(t *testing.T) {
 	own := synthetic.Model{Lock: synthetic.Served("own", harness.Redis, "redis"), Rate: synthetic.Constant(900), Handed: 1}
 	mutex := synthetic.With(synthetic.Fast(DefaultBaseline, 1e6), setBlocking)
 	for _, c := range []struct {
-		name   string
-		models []synthetic.Model
-		asked  string
-		want   string
-		metric *result.Metric
+		name        string
+		models      []synthetic.Model
+		asked, want string
+		metric      *result.Metric
 	}{
 		{"the default", []synthetic.Model{synthetic.Fast("a", 2e6), mutex}, "", DefaultBaseline, result.Throughput},
 		{"named", []synthetic.Model{synthetic.Fast("a", 2e6), mutex}, "a", "a", result.Throughput},

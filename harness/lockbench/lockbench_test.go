@@ -10,6 +10,7 @@ import (
 	"locklab/harness/locktest"
 	"locklab/harness/measure"
 	"locklab/internal/machine"
+	"locklab/internal/require"
 )
 
 // TestProbesAreNotTimed: a benchmark's clock runs only while the workers do.
@@ -19,9 +20,7 @@ func TestProbesAreNotTimed(t *testing.T) {
 	}
 	benchtime := flag.Lookup("test.benchtime").Value
 	before := benchtime.String()
-	if err := benchtime.Set("2ms"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, benchtime.Set("2ms"))
 	defer benchtime.Set(before)
 	lock := &harness.Variant{Name: "good", Doc: "a mutex", Paper: "none", Family: harness.Blocking,
 		Local: func(harness.Setup) harness.Local { return harness.Shared(new(sync.Mutex)) }}
@@ -57,9 +56,7 @@ func TestOpenLoop(t *testing.T) {
 		time string
 		want bool
 	}{{"20x", false}, {"20000x", true}} {
-		if err := benchtime.Set(c.time); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, benchtime.Set(c.time))
 		res := testing.Benchmark(func(b *testing.B) { bench(b, in, measure.Job{Lock: lock, Workload: w, Seed: 1}) })
 		for _, unit := range []string{"p99-ns/op", "goodput-%"} {
 			if _, ok := res.Extra[unit]; ok != c.want {
@@ -69,9 +66,7 @@ func TestOpenLoop(t *testing.T) {
 		if _, ok := res.Extra["offered/s"]; !ok {
 			t.Errorf("%s: it does not say the load", c.time)
 		}
-		if v := res.Extra["jain-%"]; v != 0 {
-			t.Errorf("%s: it compares the workers of an open loop: %v", c.time, v)
-		}
+		require.Equal(t, c.time+": the Jain index of an open loop", res.Extra["jain-%"], 0)
 	}
 	lock.Traits.MaxWorkers = 1
 	if ws := workloads(lock, 2); len(ws) != 2 || ws[0].Rate != 0 || ws[1].Workers != 1 || ws[1].Rate != Rate {
@@ -85,9 +80,7 @@ func TestOpenLoop(t *testing.T) {
 
 func TestLong(t *testing.T) {
 	for benchtime, want := range map[string]bool{"1s": true, "500ms": true, "499ms": false, "1x": false, "1000x": true, "99x": false, "?": false, "?x": false} {
-		if got := long(benchtime); got != want {
-			t.Errorf("-benchtime %s: %t, want %t", benchtime, got, want)
-		}
+		require.Equal(t, "-benchtime "+benchtime, long(benchtime), want)
 	}
 }
 

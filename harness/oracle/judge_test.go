@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	"locklab/internal/require"
 )
 
 // parseScript parses a history: events separated by ';', each a time in ms, a worker, a kind,
@@ -87,10 +88,9 @@ func TestJudge(t *testing.T) {
 	two.Permits, twoFIFO.Permits, again.Reentrant, majority.Spurious = 2, 2, true, true
 	long.End = 5e9
 	for _, c := range []struct {
-		name   string
-		rules  Rules
-		script string
-		want   string
+		name         string
+		rules        Rules
+		script, want string
 	}{
 		{"nothing", second, "", ""},
 		{"one after the other", fenced, aHolds + bAfter, ""},
@@ -232,9 +232,7 @@ func TestJudge(t *testing.T) {
 		{"a writer refused by a reader", second, "0 1 asked r; 1 1 granted r; 2 2 tried; 3 2 refused", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := briefText(Judge(parseScript(t, c.script), c.rules)); got != c.want {
-				t.Errorf("judged %q, want %q", got, c.want)
-			}
+			require.Equal(t, "judged", briefText(Judge(parseScript(t, c.script), c.rules)), c.want)
 		})
 	}
 }
@@ -242,9 +240,7 @@ func TestJudge(t *testing.T) {
 func TestRulesOf(t *testing.T) {
 	got := RulesOf(harness.Traits{FIFO: true, Fenced: true, Permits: 3, Reentrant: true, Servers: 5}, time.Minute)
 	want := Rules{FIFO: true, Fenced: true, Permits: 3, Reentrant: true, Spurious: true, Prompt: time.Minute}
-	if got != want {
-		t.Errorf("%+v, want %+v", got, want)
-	}
+	require.Equal(t, "the rules", got, want)
 }
 
 const ms = time.Millisecond
@@ -252,10 +248,9 @@ const ms = time.Millisecond
 func TestWindows(t *testing.T) {
 	held := "0 1 asked; 1 1 granted; 2 2 asked;"
 	for _, c := range []struct {
-		name    string
-		script  string
-		want    []time.Duration
-		granted []bool
+		name, script string
+		want         []time.Duration
+		granted      []bool
 	}{
 		{"no disturbance", held + "5 1 releasing; 6 1 released; 9 2 granted", nil, nil},
 		{"killed", held + "5 1 killed; 9 2 granted", []time.Duration{4 * ms}, []bool{true}},
@@ -290,9 +285,8 @@ func TestWindows(t *testing.T) {
 
 func TestNotices(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		script string
-		want   []time.Duration
+		name, script string
+		want         []time.Duration
 	}{
 		{"told before", "0 1 asked; 1 1 granted; 2 2 asked; 5 1 told; 8 2 granted", []time.Duration{3 * ms}},
 		{"told after", "0 1 asked; 1 1 granted; 2 2 asked; 8 2 granted; 9 1 told", []time.Duration{-ms}},

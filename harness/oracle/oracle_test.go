@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 	"unicode/utf8"
+
+	"locklab/internal/require"
 )
 
 func write(from, to int64) Hold { return Hold{Acquired: from, Releasing: to} }
@@ -168,11 +170,10 @@ func TestExcused(t *testing.T) {
 		passes = "0 1 asked; 100 2 asked; 400 2 granted"
 	)
 	for _, c := range []struct {
-		name      string
-		script    string
-		delays    string // delays by process: from and to in ms
-		anomalies []Anomaly
-		want      string
+		name, script string
+		delays       string // delays by process: from and to in ms
+		anomalies    []Anomaly
+		want         string
 	}{
 		{"a stall", late, "a 5 300", timed, "excused 1"},
 		{"a stall, with too little", late, "a 5 200", timed, "stalls 1, !stall"},
@@ -201,9 +202,7 @@ func TestExcused(t *testing.T) {
 			all = append(all, Delay{f[0], span[0].At, span[1].At})
 		}
 		r.Delays = NewDelays(all, c.anomalies...)
-		if got := briefText(Judge(parseScript(t, c.script), r)); got != c.want {
-			t.Errorf("%s: %q, want %q", c.name, got, c.want)
-		}
+		require.Equal(t, c.name, briefText(Judge(parseScript(t, c.script), r)), c.want)
 	}
 }
 
@@ -259,9 +258,7 @@ func TestHistoryFile(t *testing.T) {
 func TestLongText(t *testing.T) {
 	for _, text := range []string{strings.Repeat("\x01", maxLine), strings.Repeat("ä", maxLine), "\xff"} {
 		var buf bytes.Buffer
-		if err := (History{{Kind: Failed, Text: text}}).Write(&buf); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, (History{{Kind: Failed, Text: text}}).Write(&buf))
 		h, err := ReadHistory(&buf)
 		if err != nil || len(h) != 1 || h[0].Text == "" || !utf8.ValidString(h[0].Text) {
 			t.Errorf("%.9q: read %d events, %v", text, len(h), err)
@@ -299,9 +296,7 @@ func FuzzJudge(f *testing.F) {
 		requireConsistent(t, h, j)
 
 		var buf bytes.Buffer
-		if err := h.Write(&buf); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, h.Write(&buf))
 		if got, err := ReadHistory(&buf); err != nil || !slices.Equal(got, h) {
 			t.Fatalf("read %v, %v, want %v", got, err, h)
 		}

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/perf/benchfmt"
 
 	"locklab/internal/machine"
+	"locklab/internal/require"
 )
 
 func FuzzLine(f *testing.F) {
@@ -82,9 +83,7 @@ func TestHostileRecords(t *testing.T) {
 			t.Errorf("histories %q", f.Histories)
 		}
 		if f := got.Finding; f != nil {
-			if f.Listing != "one\n\\x1b[2Jtwo\n" {
-				t.Errorf("listing %q", f.Listing)
-			}
+			require.Equal(t, "listing", f.Listing, "one\n\\x1b[2Jtwo\n")
 			f.Listing = ""
 		}
 		// Text that is not clean would show its escape.

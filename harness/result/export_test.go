@@ -14,6 +14,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/oracle"
+	"locklab/internal/require"
 )
 
 func TestLogs(t *testing.T) {
@@ -77,9 +78,7 @@ func TestCSV(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{"window-ns": "1000000000", "started": "2026-11-21T01:02:03.000000004Z", "gc": "false", "section": "lines:16"} {
-		if got := rows[0][name]; got != want {
-			t.Errorf("%s is %q, want %q", name, got, want)
-		}
+		require.Equal(t, name, rows[0][name], want)
 	}
 	for _, m := range Metrics {
 		want, ok := m.Of(good)
@@ -87,16 +86,10 @@ func TestCSV(t *testing.T) {
 		if x, err := strconv.ParseFloat(got, 64); ok && (err != nil || x != want) || !ok && got != "" {
 			t.Errorf("%s is %q, want %v (%v)", m.Unit, got, want, ok)
 		}
-		if got := rows[1][m.Unit]; got != "" {
-			t.Errorf("%s of a result that violates a rule is %q", m.Unit, got)
-		}
+		require.Equal(t, m.Unit+" of a result that violates a rule", rows[1][m.Unit], "")
 	}
-	if got := rows[1]["lock"]; got != "'"+evil.Lock.Name {
-		t.Errorf("the lock is %q, which a spreadsheet runs", got)
-	}
-	if got := rows[1]["violation"]; got != "'-exclusion: a \"b\", c\nd" {
-		t.Errorf("the violation is %q", got)
-	}
+	require.Equal(t, "the lock", rows[1]["lock"], "'"+evil.Lock.Name)
+	require.Equal(t, "the violation", rows[1]["violation"], "'-exclusion: a \"b\", c\nd")
 }
 
 func TestOtherCSVs(t *testing.T) {
@@ -161,9 +154,7 @@ func TestCell(t *testing.T) {
 		"=1+1": "'=1+1", "+cmd": "'+cmd", "-2+3": "'-2+3", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1",
 		" =1": "' =1", "\u00a0=1": "'\u00a0=1", "＝1": "'＝1", "|calc": "'|calc", "%1": "'%1", "-Inf": "'-Inf", "+Inf": "'+Inf", "-nan": "'-nan", "-0x1p4": "'-0x1p4", "-1_0": "'-1_0",
 	} {
-		if got := oneCell(text); got != want {
-			t.Errorf("oneCell(%q) = %q, want %q", text, got, want)
-		}
+		require.Equal(t, text, oneCell(text), want)
 	}
 }
 

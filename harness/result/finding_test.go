@@ -83,9 +83,7 @@ func TestRunsRefused(t *testing.T) {
 	}
 	inUse := t.TempDir()
 	other, err := os.Create(filepath.Join(inUse, ResultsName))
-	if err = errors.Join(err, lockFile(other)); err != nil {
-		t.Fatal(err)
-	}
+	requireNoError(t, errors.Join(err, lockFile(other)))
 	defer other.Close()
 	for _, c := range []struct {
 		how  func(dir string, m Manifest) error

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/internal/require"
 )
 
 func TestSpans(t *testing.T) {
@@ -120,9 +121,7 @@ func TestQuantileIsExact(t *testing.T) {
 		h = append(h, Bucket{Value: v + 1, N: 1})
 	}
 	for percent := 1; percent <= 100; percent++ {
-		if got := h.Quantile(float64(percent) / 100); got != float64(percent) {
-			t.Errorf("%d %% of 1 to 100 are at most %v", percent, got)
-		}
+		require.Equal(t, percent, h.Quantile(float64(percent)/100), float64(percent))
 	}
 }
 
@@ -131,9 +130,8 @@ func TestTimeQuantile(t *testing.T) {
 	greedy := Histogram{{Value: 1, N: 990}, {Value: 9010, N: 1}}
 	even := Histogram{{Value: 50, N: 500}, {Value: 100, N: 250}}
 	for _, c := range []struct {
-		h          Histogram
-		q, want    float64
-		perAcquire float64
+		h                   Histogram
+		q, want, perAcquire float64
 	}{{greedy, 0.5, 9010, 1}, {greedy, 0.09, 1, 1}, {greedy, 0.099, 1, 1}, {greedy, 0.0991, 9010, 1}, {even, 0.5, 50, 50}, {even, 0.51, 100, 50}} {
 		if got, per := c.h.TimeQuantile(c.q), c.h.Quantile(min(c.q, 0.5)); got != c.want || per != c.perAcquire {
 			t.Errorf("%v at %v: %v, want %v; over acquisitions %v, want %v", c.h, c.q, got, c.want, per, c.perAcquire)
@@ -157,7 +155,5 @@ func TestDescribeKeepsAll(t *testing.T) {
 	v := &harness.Variant{Name: "ticket", Doc: "made up", Paper: "none", Family: harness.Spin, Status: harness.Historical,
 		Traits: harness.Traits{FIFO: true}, Complexity: harness.Queued}
 	want := Lock{v.Name, v.Doc, v.Paper, v.Family, v.Status, v.Traits, v.Complexity}
-	if got := Describe(v); got != want {
-		t.Errorf("got %+v, want %+v", got, want)
-	}
+	require.Equal(t, "Describe", Describe(v), want)
 }

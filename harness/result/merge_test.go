@@ -13,6 +13,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/internal/machine"
+	"locklab/internal/require"
 )
 
 func fewRuns() []*Run {
@@ -23,6 +24,12 @@ func fewRuns() []*Run {
 }
 
 func TestRefused(t *testing.T) {
+	last := func(edit func(p *Run)) func(ps []*Run) []*Run {
+		return func(ps []*Run) []*Run {
+			edit(ps[3])
+			return ps
+		}
+	}
 	for _, c := range []struct {
 		name string
 		edit func(ps []*Run) []*Run
@@ -35,36 +42,21 @@ func TestRefused(t *testing.T) {
 		{"twice", func(ps []*Run) []*Run { ps[2].Manifest.Rank = 1; return ps }, "rank 1 is there twice, in part-1 and part-2"},
 		{"no part", func(ps []*Run) []*Run { ps[2].Manifest.Ranks = 0; return ps }, "part-2 is no part of a run: it was measured by one rank"},
 		{"one rank", func(ps []*Run) []*Run { ps[0].Manifest.Ranks = 1; return ps[:1] }, "part-0 is no part of a run: it was measured by one rank"},
-		{"merged", func(ps []*Run) []*Run {
-			ps[3].Manifest.Parts = make([]Part, 4)
-			return ps
-		}, "part-3 is no part of a run but one that was merged"},
-		{"out of range", func(ps []*Run) []*Run { ps[3].Manifest.Rank = 4; return ps }, "part-3 is damaged: it claims to be rank 4 of 4"},
-		{"numbers of ranks", func(ps []*Run) []*Run { ps[3].Manifest.Ranks = 5; return ps }, "different runs, by the number of ranks: 4 and 5"},
-		{"jobs", func(ps []*Run) []*Run { ps[3].Manifest.Job = ""; return ps }, "part-0 and part-3 are of different jobs: j and none"},
-		{"seeds", func(ps []*Run) []*Run { ps[3].Manifest.Seed = 8; return ps }, "different seeds: 7 and 8"},
-		{"schemas", func(ps []*Run) []*Run { ps[3].Manifest.Schema = 0; return ps }, "different schemas: 1 and 0"},
-		{"commits", func(ps []*Run) []*Run { ps[3].Manifest.Commit = "c"; return ps }, "different builds: 0123abc and c"},
-		{"binaries", func(ps []*Run) []*Run { ps[3].Manifest.Binary = "c"; return ps }, "different builds: SHA-256 b and c"},
-		{"binaries of two architectures", func(ps []*Run) []*Run {
-			ps[3].Manifest.Binary, ps[3].Manifest.Machine.Arch = "c", "arm64"
-			return ps
-		}, ""},
-		{"modules", func(ps []*Run) []*Run {
-			ps[3].Manifest.Versions = map[string]string{"x": "1"}
-			return ps
-		}, "different builds"},
-		{"rounds", func(ps []*Run) []*Run { ps[3].Manifest.Rounds = 2; return ps }, "different plans: 1 rounds of 2 cases"},
-		{"flags", func(ps []*Run) []*Run { ps[3].Manifest.Flags["locks"] = "x"; return ps }, "different plans"},
-		{"windows", func(ps []*Run) []*Run { ps[3].Results[0].Workload.Window++; return ps }, "different plans: lock=queue/workers=8/ranks=4/hold=100µs is another case"},
-		{"experiments", func(ps []*Run) []*Run {
-			ps[3].Findings = []*Finding{{}}
-			return ps
-		}, "part-3 has experiments, simulations or failure scenarios"},
-		{"simulations", func(ps []*Run) []*Run {
-			ps[3].Simulations = []*Simulation{{}}
-			return ps
-		}, "part-3 has experiments, simulations or failure scenarios"},
+		{"merged", last(func(p *Run) { p.Manifest.Parts = make([]Part, 4) }), "part-3 is no part of a run but one that was merged"},
+		{"out of range", last(func(p *Run) { p.Manifest.Rank = 4 }), "part-3 is damaged: it claims to be rank 4 of 4"},
+		{"numbers of ranks", last(func(p *Run) { p.Manifest.Ranks = 5 }), "different runs, by the number of ranks: 4 and 5"},
+		{"jobs", last(func(p *Run) { p.Manifest.Job = "" }), "part-0 and part-3 are of different jobs: j and none"},
+		{"seeds", last(func(p *Run) { p.Manifest.Seed = 8 }), "different seeds: 7 and 8"},
+		{"schemas", last(func(p *Run) { p.Manifest.Schema = 0 }), "different schemas: 1 and 0"},
+		{"commits", last(func(p *Run) { p.Manifest.Commit = "c" }), "different builds: 0123abc and c"},
+		{"binaries", last(func(p *Run) { p.Manifest.Binary = "c" }), "different builds: SHA-256 b and c"},
+		{"binaries of two architectures", last(func(p *Run) { p.Manifest.Binary, p.Manifest.Machine.Arch = "c", "arm64" }), ""},
+		{"modules", last(func(p *Run) { p.Manifest.Versions = map[string]string{"x": "1"} }), "different builds"},
+		{"rounds", last(func(p *Run) { p.Manifest.Rounds = 2 }), "different plans: 1 rounds of 2 cases"},
+		{"flags", last(func(p *Run) { p.Manifest.Flags["locks"] = "x" }), "different plans"},
+		{"windows", last(func(p *Run) { p.Results[0].Workload.Window++ }), "different plans: lock=queue/workers=8/ranks=4/hold=100µs is another case"},
+		{"experiments", last(func(p *Run) { p.Findings = []*Finding{{}} }), "part-3 has experiments, simulations or failure scenarios"},
+		{"simulations", last(func(p *Run) { p.Simulations = []*Simulation{{}} }), "part-3 has experiments, simulations or failure scenarios"},
 	} {
 		run, err := Merge(shuffle(5, c.edit(fewRuns())))
 		switch {
@@ -217,11 +209,10 @@ func TestWarningsPooled(t *testing.T) {
 // TestMachines: ranks of one machine, under any name, are not others; equal host names may be.
 func TestMachines(t *testing.T) {
 	for _, c := range []struct {
-		name        string
-		hosts       [4]string
-		boots       [4]string
-		others      float64 // on all
-		wantWarning bool
+		name         string
+		hosts, boots [4]string
+		others       float64 // on all
+		wantWarning  bool
 	}{
 		{"two machines of one name", [4]string{"localhost", "localhost", "localhost", "localhost"}, [4]string{"1", "1", "2", "2"}, 0.9, true},
 		{"containers of one machine", [4]string{"a", "b", "c", "d"}, [4]string{"1", "1", "1", "1"}, 1.2, false},
@@ -236,8 +227,6 @@ func TestMachines(t *testing.T) {
 			p.Noise = &machine.Noise{Window: window, CPUs: 2, Others: c.others, Steal: -1, Pressure: -1}
 		}
 		warned := slices.ContainsFunc(newGroup(parts).merge().Warnings, func(w machine.Warning) bool { return w.Kind == othersKind })
-		if warned != c.wantWarning {
-			t.Errorf("%s: a warning of others: %v", c.name, warned)
-		}
+		require.Equal(t, fmt.Sprintf("%s: a warning of others", c.name), warned, c.wantWarning)
 	}
 }

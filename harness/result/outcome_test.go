@@ -9,6 +9,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/oracle"
 	"locklab/harness/result"
+	"locklab/internal/require"
 )
 
 func madeFault(edits ...func(*result.FaultResult)) *result.FaultResult {
@@ -48,12 +49,11 @@ func addTogether(n int, hs ...oracle.Anomaly) func(*result.FaultResult) {
 
 func TestJudge(t *testing.T) {
 	for _, c := range []struct {
-		name       string
-		r          *result.FaultResult
-		verdict    result.FaultVerdict
-		violations float64
-		bound      float64
-		reading    string // part of it
+		name              string
+		r                 *result.FaultResult
+		verdict           result.FaultVerdict
+		violations, bound float64
+		reading           string // part of it
 	}{
 		{"safe, nothing seen", madeFault(), result.Confirmed, 0, 0.01486686, "no anomaly in 200 tries, at most 1.5\u00a0% of them: the lease ends"},
 		{"safe, anomaly seen", madeFault(addAnomaly(oracle.TwoHolders, 1)), result.Unexpected, 5, 0.02349847, "two holders in 1 of 200 tries, but no anomaly was expected"},
@@ -70,9 +70,7 @@ func TestJudge(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			row := result.JudgeFault(c.r)
-			if row.Verdict != c.verdict {
-				t.Errorf("%q, want %q", row.Verdict, c.verdict)
-			}
+			require.Equal(t, "the verdict", row.Verdict, c.verdict)
 			if row.Violations != c.violations && !(math.IsNaN(row.Violations) && math.IsNaN(c.violations)) {
 				t.Errorf("%v violations in 1000, want %v", row.Violations, c.violations)
 			}
@@ -82,9 +80,7 @@ func TestJudge(t *testing.T) {
 			if got := row.Reading(); !strings.Contains(got, c.reading) {
 				t.Errorf("reads %q, want %q in it", got, c.reading)
 			}
-			if want := c.name == "one anomaly and another"; row.AtLeast != want {
-				t.Errorf("the violations are a lower bound: %v, want %v", row.AtLeast, want)
-			}
+			require.Equal(t, "the violations are a lower bound", row.AtLeast, c.name == "one anomaly and another")
 		})
 	}
 }
@@ -146,13 +142,9 @@ func TestGuarantees(t *testing.T) {
 	for g, want := range map[result.Guarantee]result.GuaranteeState{
 		result.Failover: result.Held, result.Fencing: result.Held, result.Ordered: result.Broken, result.Recovery: result.Held,
 	} {
-		if got[g].State != want {
-			t.Errorf("%s is %q, want %q", g, got[g].State, want)
-		}
+		require.Equal(t, g, got[g].State, want)
 	}
-	if s := got[result.Ordered].String(); s != "broken by order (overtaken)" {
-		t.Errorf("order reads %q", s)
-	}
+	require.Equal(t, "order", got[result.Ordered].String(), "broken by order (overtaken)")
 	check := func(what string, g result.Guarantee, want result.GuaranteeState, scenario string, rs ...*result.FaultResult) {
 		t.Helper()
 		s := result.GuaranteesOf(rs, "a")[g]
@@ -198,10 +190,9 @@ func TestClass(t *testing.T) {
 	bare := func(r *result.FaultResult) { r.Lock.Traits.Fenced = false }
 	zk := func(r *result.FaultResult) { r.Lock.Traits.Needs = harness.KindZooKeeper }
 	for _, c := range []struct {
-		rs       []*result.FaultResult
-		strength result.Strength
-		sentence string
-		where    string
+		rs              []*result.FaultResult
+		strength        result.Strength
+		sentence, where string
 	}{
 		{nil, result.Unknown, "not tested for failures", "untested failures do no harm"},
 		{[]*result.FaultResult{pause(func(r *result.FaultResult) { r.Tries = 0 })}, result.Unknown, "not tested for failures", "untested failures do no harm"},

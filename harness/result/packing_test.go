@@ -48,9 +48,7 @@ func TestUnpackHistogram(t *testing.T) {
 func FuzzHistogram(f *testing.F) {
 	for _, h := range []Histogram{{{Value: 1, N: 1}}, sample().Wait} {
 		text, err := encodeHistogram(h)
-		if err != nil {
-			f.Fatal(err)
-		}
+		requireNoError(f, err)
 		u := new(unpacker)
 		if _, err := u.histogram(text); err != nil {
 			f.Fatal(err)
@@ -95,15 +93,6 @@ func TestUnpackReuse(t *testing.T) {
 	}
 }
 
-func BenchmarkLoad(b *testing.B) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := Load("../../reports/testdata/run"); err != nil {
-			b.Fatal(err)
-		}
-	}
-}
-
 func packInside(t *testing.T, raw []byte) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -124,9 +113,7 @@ func BenchmarkAppend(b *testing.B) {
 	for i := 0; b.Loop(); i++ {
 		err := w.Append(Record{Result: run.Results[i%len(run.Results)]})
 		begin := time.Now()
-		if err = errors.Join(err, w.Sync()); err != nil {
-			b.Fatal(err)
-		}
+		requireNoError(b, errors.Join(err, w.Sync()))
 		syncs = append(syncs, float64(time.Since(begin).Microseconds())/1000)
 	}
 	b.ReportMetric(stat.Median(syncs), "sync-ms")

@@ -91,9 +91,7 @@ func TestExtend(t *testing.T) {
 		for _, s := range ss {
 			err = errors.Join(err, e.Append(Record{Simulation: s}))
 		}
-		if err = errors.Join(err, e.Close()); err != nil {
-			t.Fatal(err)
-		}
+		requireNoError(t, errors.Join(err, e.Close()))
 	}
 	add(machineNamed("a", 1), simulatedOn("a", 1, 10), simulatedOn("a", 2, 20))
 	cutShort(t, filepath.Join(dir, ResultsName), 9) // in on("a", 2, 20)

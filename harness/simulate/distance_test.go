@@ -114,11 +114,10 @@ func TestChecker(t *testing.T) {
 // litmus has two cores that store, then load, with the outcomes of x86-TSO (Sewell et al.,
 // CACM 53(7), 2010), at many distances in time, from any caches.
 var litmus = []struct {
-	name    string
-	left    func(w *words) (a, b uint64)
-	right   func(w *words) (a, b uint64)
-	allowed func(la, lb, ra, rb uint64) bool
-	seen    func(la, lb, ra, rb uint64) bool // must occur
+	name        string
+	left, right func(w *words) (a, b uint64)
+	allowed     func(la, lb, ra, rb uint64) bool
+	seen        func(la, lb, ra, rb uint64) bool // must occur
 }{
 	{"store buffering",
 		func(w *words) (uint64, uint64) { w.x.StoreRelease(1); return w.y.Load(), 0 },

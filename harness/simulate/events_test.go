@@ -11,6 +11,7 @@ import (
 	"locklab/atomics"
 	"locklab/harness"
 	"locklab/harness/simulate"
+	"locklab/internal/require"
 	"locklab/spinlock/lab"
 )
 
@@ -57,9 +58,7 @@ func TestSleepers(t *testing.T) {
 	}
 	w := section(2)
 	r, err := simulate.Run(machine(t), w, lock(true))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if r.HandOver < simulate.WakeUp || r.HandOver > 1.5*simulate.WakeUp {
 		t.Errorf("a handover takes %.0f ns, want %d and the time of a few instructions", r.HandOver, simulate.WakeUp)
 	}
@@ -83,9 +82,7 @@ func TestEvents(t *testing.T) {
 	eachLock(t, 64, func(t *testing.T, v *harness.Variant) {
 		w := section(64)
 		r, err := simulate.Run(m, w, v.Local)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		most := 7 * w.Workers
 		if slices.Contains(oneWaiter, v.Name) {
 			most = 3 * w.Workers / 2

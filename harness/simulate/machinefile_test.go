@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"locklab/harness/simulate"
+	"locklab/internal/require"
 )
 
 func TestMachines(t *testing.T) {
@@ -21,12 +22,8 @@ func TestMachines(t *testing.T) {
 	}
 	for _, file := range files {
 		m, err := simulate.Load(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if want := strings.TrimSuffix(filepath.Base(file), ".json"); m.Name != want {
-			t.Errorf("%s: its name is %s", file, m.Name)
-		}
+		require.NoError(t, err)
+		require.Equal(t, file, m.Name, strings.TrimSuffix(filepath.Base(file), ".json"))
 		if m.Hypothetical && m.Evidence != simulate.LatenciesOnly {
 			t.Errorf("%s: no such machine was measured, and it is %s", file, m.Evidence)
 		}
@@ -46,9 +43,7 @@ func TestNamed(t *testing.T) {
 	}
 	whole, err := os.ReadFile("machines/skylake-24.json")
 	long := filepath.Join(t.TempDir(), "skylake-24.json")
-	if err = errors.Join(err, os.WriteFile(long, append(bytes.Repeat([]byte(" "), 1<<20), whole...), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, os.WriteFile(long, append(bytes.Repeat([]byte(" "), 1<<20), whole...), 0o644)))
 	if _, err := simulate.Load(long); !errors.Is(err, simulate.ErrMachine) {
 		t.Errorf("a file of more than 1 MiB: %v", err)
 	}
@@ -56,9 +51,7 @@ func TestNamed(t *testing.T) {
 
 func TestBadMachines(t *testing.T) {
 	good, err := os.ReadFile("machines/skylake-24.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range []struct{ name, old, new, want string }{
 		{"no JSON", "{", "", "line 2"},
 		{"cut off", "\n}", "\n", "line"},
@@ -118,9 +111,7 @@ func TestValidate(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, m := range simulate.List() {
 		b, err := json.Marshal(m)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		f.Add(b)
 	}
 	f.Add([]byte(`{"name": [1, 2`))
@@ -133,9 +124,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		again, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n, err := simulate.Parse(again)
 		if err != nil || m.Threads() > 256*8 {
 			t.Fatalf("%v\n%s", err, again)
@@ -173,9 +162,7 @@ func TestSentences(t *testing.T) {
 
 func TestSentenceOfOther(t *testing.T) {
 	m, err := simulate.Named("skylake-24")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m.Occupy *= 2
 	if s := simulate.Accuracy(m, "ticket"); !strings.HasPrefix(s, "No lock measured") {
 		t.Error(s)
@@ -186,9 +173,7 @@ func TestBeware(t *testing.T) {
 	far := 0
 	for _, r := range simulate.ValidationRecords() {
 		m, err := simulate.Named(r.Machine)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		lock := r.Lock
 		if lock == "" {
 			lock = "mcs"

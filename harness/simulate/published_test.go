@@ -15,6 +15,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/simulate"
+	"locklab/internal/require"
 )
 
 // An outcome is the published median of a case and the model's figure for it.
@@ -55,13 +56,9 @@ var published = []series{
 func (s series) simulate(t *testing.T, m simulate.Machine, wanted func(outcome) bool) (all []outcome) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/" + s.file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if s.apart {
 		m.SMT = 1
 	}
@@ -174,9 +171,7 @@ func isFitted(o outcome) bool {
 func findMachine(t *testing.T, name string) *simulate.Machine {
 	t.Helper()
 	m, err := simulate.Named(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 

@@ -15,6 +15,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/harness/simulate"
+	"locklab/internal/require"
 	"locklab/spinlock/lab"
 )
 
@@ -55,9 +56,7 @@ func TestRepeats(t *testing.T) {
 		eachLock(t, workers, func(t *testing.T, v *harness.Variant) {
 			w := section(workers)
 			a, err := simulate.Run(m, w, v.Local)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for size := 16; size < 4096; size += 48 {
 				litter = append(litter, make([]byte, size))
 			}
@@ -110,9 +109,7 @@ func meanTime(t *testing.T, m *simulate.Machine, v *harness.Variant, workers, se
 	w.Acquisitions, w.Exact = 1500, exact
 	for range seeds {
 		r, err := simulate.Run(m, w, v.Local)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ns += r.PerAcquisition / float64(seeds)
 		steps += r.Steps
 		w.Seed++
@@ -293,15 +290,11 @@ func TestSimulate(t *testing.T) {
 	m, w := machine(t), section(4)
 	v := lab.Suite[0]
 	s, err := simulate.Simulate(t.Context(), m, v, w, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var xs []float64
 	for range 4 {
 		r, err := simulate.Run(m, w, v.Local)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		xs = append(xs, r.Longest)
 		w.Seed++
 	}

@@ -15,6 +15,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/simulate"
+	"locklab/internal/require"
 	"locklab/spinlock/lab"
 )
 
@@ -52,9 +53,7 @@ func TestTable(t *testing.T) {
 			t.Errorf("accuracy.json does not have %+v", r)
 		}
 		line, err := json.Marshal(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		lines = append(lines, string(line))
 	}
 	if exact && !testing.Short() {
@@ -79,9 +78,7 @@ func validationRecord(machine, lock string, all []outcome) simulate.ValidationRe
 func requireText(t *testing.T, file, begin, want, end string) {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, rest, found := strings.Cut(string(text), begin)
 	got, _, ended := strings.Cut(rest, end)
 	switch {
@@ -91,9 +88,7 @@ func requireText(t *testing.T, file, begin, want, end string) {
 	case !*update:
 		t.Errorf("%s has\n%s\nand should have\n%s\nrun go test -tags systematic,simulate ./harness/simulate -update", file, got, want)
 	default:
-		if err := os.WriteFile(file, []byte(strings.Replace(string(text), got, want, 1)), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(file, []byte(strings.Replace(string(text), got, want, 1)), 0o644))
 	}
 }
 
@@ -113,9 +108,7 @@ func TestEvidence(t *testing.T) {
 		case compared[m.Name]:
 			want = simulate.HeldOut
 		}
-		if m.Evidence != want {
-			t.Errorf("%s is %s, and should be %s", m.Name, m.Evidence, want)
-		}
+		require.Equal(t, m.Name, m.Evidence, want)
 		for _, n := range []string{"window", "occupy"} {
 			if says := strings.HasPrefix(m.Sources[n], "fitted"); says != fitted[m.Name] {
 				t.Errorf("%s: %s: source %q", m.Name, n, m.Sources[n])
@@ -154,13 +147,9 @@ func TestLabLocks(t *testing.T) {
 			for _, think := range []float64{100, 1000} {
 				w := simulate.Workload{Workers: workers, Hold: think / 5, Think: think, Wait: harness.WaitPause, Acquisitions: 1500, Warm: 200, Seed: 1}
 				own, err := simulate.Run(m, w, v.Local)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				other, err := simulate.Run(m, w, twins[c.twin].local)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				ratio := own.PerAcquisition / other.PerAcquisition
 				t.Logf("%-9s over twin of %-16s %2d workers, think %4.0f ns: %7.1f / %7.1f = %.2f", c.lock, c.twin, workers, think, own.PerAcquisition, other.PerAcquisition, ratio)
 				if max(ratio, 1/ratio) > c.bound {

@@ -134,12 +134,11 @@ type queue struct {
 }
 
 type node struct {
-	q       *queue
-	id      uint32
-	_       pad
-	next    atomics.Uint32
-	waiting atomics.Uint32
-	_       pad
+	q             *queue
+	id            uint32
+	_             pad
+	next, waiting atomics.Uint32
+	_             pad
 }
 
 func nodes(workers int) *queue {

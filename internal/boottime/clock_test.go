@@ -31,9 +31,8 @@ func TestSuspends(t *testing.T) {
 	this := time.Now()
 	boot := func() time.Duration { return time.Since(this) + suspended }
 	for name, test := range map[string]struct {
-		boot          func() time.Duration
-		step, suspend time.Duration
-		want          time.Duration
+		boot                func() time.Duration
+		step, suspend, want time.Duration
 	}{
 		"awake":                       {boot, 0, 0, 0},
 		"suspend":                     {boot, 0, time.Hour, time.Hour},

@@ -13,6 +13,8 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
+
+	"locklab/internal/require"
 )
 
 // TestKill ends a child that is stopped, and the child of one that is gone.
@@ -20,16 +22,12 @@ func TestKill(t *testing.T) {
 	for _, then := range []string{"wait", "exit"} {
 		cmd := exec.Command("sh", "-c", "sleep 600 & echo $!; "+then)
 		out, in, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer out.Close()
 		cmd.Stdout, cmd.Stderr, cmd.WaitDelay = in, new(Output), time.Minute
 		c, err := Start(cmd)
 		in.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer c.Kill()
 		if n, err := out.Read(make([]byte, 16)); n == 0 || err != nil {
 			t.Fatalf("the child says nothing: %v", err)
@@ -44,9 +42,7 @@ func TestKill(t *testing.T) {
 		default:
 		}
 		c.Kill()
-		if killed := c.Err() != nil; killed != (then == "wait") {
-			t.Errorf("the child that should %s ended with %v", then, c.Err())
-		}
+		require.Equal(t, "killed: "+then, c.Err() != nil, then == "wait")
 		out.SetReadDeadline(time.Now().Add(10 * time.Second))
 		if _, err := io.ReadAll(out); err != nil { // ends when no process can write any more
 			t.Errorf("a child of the child lives on: %v", err)
@@ -78,9 +74,7 @@ func TestOutput(t *testing.T) {
 		"bad\tport\nno":                      "bad port no",
 		"Exception\n\tat java.lang.X\ncause": "Exception cause",
 	} {
-		if got := LastWords(text); got != want {
-			t.Errorf("LastWords(%q) is %q, want %q", text, got, want)
-		}
+		require.Equal(t, text, LastWords(text), want)
 	}
 	if got := LastWords(strings.Repeat("ü ", 1000)); len(got) > 600 || !strings.HasPrefix(got, "…") || !utf8.ValidString(got) {
 		t.Errorf("%d bytes: %q", len(got), got)

@@ -12,6 +12,7 @@ import (
 	"locklab/harness"
 	"locklab/internal/explore"
 	"locklab/internal/leaktest"
+	"locklab/internal/require"
 )
 
 // unlockedIncrements returns a program that counts without a lock.
@@ -43,9 +44,7 @@ after 1 preemptions and 0 reorderings:
    4  worker 0  count.Store(1), was 0
    5  worker 1  count.Store(1), was 1
 `
-	if got := r.Failure.Error(); got != want {
-		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
+	require.Equal(t, "the failure", r.Failure.Error(), want)
 }
 
 // TestTraceOfStoreBuffer checks that a trace contains a late store.

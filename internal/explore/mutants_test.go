@@ -15,13 +15,12 @@ import (
 
 // A mutant is a lock with a bug, and the program that finds it. Without the bug it must pass.
 type mutant struct {
-	lock    string
-	make    func(workers int, b bug) harness.Local
-	bug     bug
-	workers int
-	times   int
-	want    error
-	traits  harness.Traits
+	lock           string
+	make           func(workers int, b bug) harness.Local
+	bug            bug
+	workers, times int
+	want           error
+	traits         harness.Traits
 	// buffered means that the bug is harmless if stores are visible immediately.
 	buffered bool
 }

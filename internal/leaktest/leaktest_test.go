@@ -50,11 +50,9 @@ func TestProcess(t *testing.T) {
 	All(t)
 	const here, other = "locklab/internal/leaktest", "locklab/harness"
 	for _, test := range []struct {
-		name   string
-		of     string
-		leaves bool
-		code   int
-		want   int
+		name, of   string
+		leaves     bool
+		code, want int
 	}{
 		{"left", here, true, 0, 1},
 		{"not left", here, false, 0, 0},

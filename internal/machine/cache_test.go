@@ -4,6 +4,8 @@ import (
 	"slices"
 	"testing"
 	"testing/fstest"
+
+	"locklab/internal/require"
 )
 
 func TestReadCachesDistrustsFiles(t *testing.T) {
@@ -20,17 +22,13 @@ func TestReadCachesDistrustsFiles(t *testing.T) {
 	if want := []Cache{{Level: 1, Count: 1}}; !slices.Equal(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
 	}
-	if got := readLastCache(fsys, 4); got != untold {
-		t.Errorf("the last cache is %d", got)
-	}
+	require.Equal(t, "the last cache", readLastCache(fsys, 4), untold)
 }
 
 func TestParseKiB(t *testing.T) {
 	for text, want := range map[string]int{
 		"32K": 32, "0K": 0, "8M": 8192, "1G": 1 << 20, "": 0, "K": 0, "32": 0, "-1K": 0, "+1K": 0, "99999999999K": 0, "2147483647G": 0,
 	} {
-		if got := parseKiB(text); got != want {
-			t.Errorf("parseKiB(%q) = %d, want %d", text, got, want)
-		}
+		require.Equal(t, text, parseKiB(text), want)
 	}
 }

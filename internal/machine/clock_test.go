@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/atomics"
+	"locklab/internal/require"
 )
 
 // retryMeasurement retries a measurement that a busy machine can spoil.
@@ -32,9 +33,7 @@ func TestCalibrate(t *testing.T) {
 		got, want := time.Duration(c.Nanoseconds(c.Now()-ticks)), time.Since(start)
 		return math.Abs(float64(got)/float64(want)-1) < 0.002, time.Duration(got-want).String() + " apart"
 	})
-	if c.Name() != atomics.ClockName() {
-		t.Errorf("name %q, want %q", c.Name(), atomics.ClockName())
-	}
+	require.Equal(t, "Name", c.Name(), atomics.ClockName())
 	if hz := atomics.ClockHz(); hz > 0 && math.Abs(c.Hz()/hz-1) > 1e-9 {
 		t.Errorf("%v Hz, though the machine says %v", c.Hz(), hz)
 	}
@@ -77,16 +76,10 @@ func TestNanoseconds(t *testing.T) {
 		{1 << 63, 0},
 		{^uint64(0) - 1000, 0}, // the other core is ahead
 	} {
-		if got := c.Nanoseconds(tc.ticks); got != tc.want {
-			t.Errorf("Nanoseconds(%d) = %d, want %d", int64(tc.ticks), got, tc.want)
-		}
+		require.Equal(t, int64(tc.ticks), c.Nanoseconds(tc.ticks), tc.want)
 	}
-	if got := (Clock{Period: 1e9 / 24e6}).Nanoseconds(24e6 * 86400 * 365); got != 365*86400e9 {
-		t.Errorf("a year of a 24 MHz clock is %d ns", got)
-	}
-	if got := (Clock{}).Nanoseconds(1 << 40); got != 0 {
-		t.Errorf("the zero clock says %d", got)
-	}
+	require.Equal(t, "a year of a 24 MHz clock", (Clock{Period: 1e9 / 24e6}).Nanoseconds(24e6*86400*365), 365*86400e9)
+	require.Equal(t, "the zero clock", (Clock{}).Nanoseconds(1<<40), 0)
 }
 
 func TestStepTicks(t *testing.T) {
@@ -109,9 +102,7 @@ func TestStepTicks(t *testing.T) {
 			t.Errorf("a step of %v ticks reads as %v", s, got)
 		}
 	}
-	if got := stepTicks(nil); got != 0 {
-		t.Errorf("a clock that stands reads as a step of %v", got)
-	}
+	require.Equal(t, "the step of a clock that stands", stepTicks(nil), 0)
 }
 
 func TestHotPathsDoNotAllocate(t *testing.T) {
@@ -129,9 +120,7 @@ func TestHotPathsDoNotAllocate(t *testing.T) {
 func TestShareClock(t *testing.T) {
 	want := Clock{Period: 1. / 3, Floor: 11.5, Step: 10, Error: 0.3, Stated: true}
 	text, err := json.Marshal(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got Clock
 	if err := json.Unmarshal(text, &got); err != nil || got != want {
 		t.Errorf("got %+v, %v; want %+v", got, err, want)

@@ -14,6 +14,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"unicode/utf8"
+
+	"locklab/internal/require"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -33,9 +35,7 @@ func TestFixtures(t *testing.T) {
 			}
 			enc := json.NewEncoder(&got)
 			enc.SetIndent("", "  ")
-			if err := enc.Encode(e); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, enc.Encode(e))
 			if ws := e.Warnings(); f.name == "quiet" && len(ws) > 0 {
 				t.Errorf("warnings about a machine without fault: %+v", ws)
 			}
@@ -47,14 +47,10 @@ func TestFixtures(t *testing.T) {
 			}
 			golden := filepath.Join("testdata", f.name+".golden")
 			if *update {
-				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(golden, got.Bytes(), 0o644))
 			}
 			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if !bytes.Equal(got.Bytes(), want) {
 				t.Errorf("run with -update if this is right:\n got:\n%s\nwant:\n%s", got.Bytes(), want)
 			}
@@ -128,9 +124,7 @@ func TestCapture(t *testing.T) {
 	if e.OS != runtime.GOOS || e.Arch != runtime.GOARCH || e.Go != runtime.Version() || e.GOMAXPROCS < 1 {
 		t.Errorf("not this program: %+v", e)
 	}
-	if e.CPUs != len(CPUOrder()) {
-		t.Errorf("%d CPUs, but the order has %d", e.CPUs, len(CPUOrder()))
-	}
+	require.Equal(t, "CPUs", e.CPUs, len(CPUOrder()))
 	if e.Clock == "" || e.ClockHz <= 0 || e.ClockFloor <= 0 || e.ClockStep <= 0 || e.Atomics == "" {
 		t.Errorf("nothing about the clock or CAS: %+v", e)
 	}
@@ -156,9 +150,7 @@ func TestHypervisorByArch(t *testing.T) {
 		{"arm64", "6.1", "", "", fstest.MapFS{}},
 	} {
 		got, _ := readHypervisor(tc.fsys, tc.arch, tc.kernel, map[string]string{"flags": tc.flags})
-		if got != tc.want {
-			t.Errorf("%s %s flags %q: %q, want %q", tc.arch, tc.kernel, tc.flags, got, tc.want)
-		}
+		require.Equal(t, fmt.Sprintf("%s %s flags %q", tc.arch, tc.kernel, tc.flags), got, tc.want)
 	}
 }
 

@@ -6,15 +6,16 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"locklab/internal/require"
 )
 
 // A fixture holds the files of /proc and /sys of one machine in one file: a comment, "arch:"
 // and "cpus:", then each file after "-- path --", as in golang.org/x/tools/txtar.
 type fixture struct {
-	name string
-	arch string
-	cpus []int
-	fsys fstest.MapFS
+	name, arch string
+	cpus       []int
+	fsys       fstest.MapFS
 }
 
 func fixtures(t testing.TB) []fixture {
@@ -33,9 +34,7 @@ func fixtures(t testing.TB) []fixture {
 func readFixture(t testing.TB, file string) fixture {
 	t.Helper()
 	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f := fixture{name: strings.TrimSuffix(filepath.Base(file), ".txtar"), fsys: fstest.MapFS{}}
 	var current *fstest.MapFile
 	for line := range strings.Lines(string(text)) {

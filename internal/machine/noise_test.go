@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"locklab/internal/require"
 )
 
 var (
@@ -85,9 +87,7 @@ func TestMoves(t *testing.T) {
 		{9000, Noise{Window: 10 * time.Second, CPUs: 2, Busy: 1}, false},
 	} {
 		c.n.Migrations, c.n.Speed = c.moved, 1
-		if bad := len(NoiseWarnings(c.n, false)) > 0; bad != c.bad {
-			t.Errorf("%+v: a warning is %v, want %v", c.n, bad, c.bad)
-		}
+		require.Equal(t, fmt.Sprintf("%+v: a warning", c.n), len(NoiseWarnings(c.n, false)) > 0, c.bad)
 	}
 }
 

@@ -40,11 +40,9 @@ func TestServed(t *testing.T) {
 	cpu, wants := time.Duration(0), false
 	s := &Served{wants: func() bool { return wants }, used: func() (time.Duration, bool) { return cpu, true }}
 	for _, c := range []struct {
-		name   string
-		wants  bool
-		passed time.Duration
-		used   time.Duration
-		want   time.Duration
+		name               string
+		wants              bool
+		passed, used, want time.Duration
 	}{
 		{"it sleeps", false, step / 2, 0, step / 2},
 		{"it computes", true, step / 2, step / 2, step / 2},

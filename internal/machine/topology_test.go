@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"locklab/internal/require"
 )
 
 func TestCPUOrderRules(t *testing.T) {
@@ -63,9 +65,7 @@ func TestReadTopologyDistrustsFiles(t *testing.T) {
 		"sys/devices/system/node/nodeX/cpulist":               {Data: []byte("4\n")},
 	}
 	ps := readTopology(fsys, []int{4, 5})
-	if want := (Place{CPU: 4, Core: 4, Cache: -1, Node: -1, Package: -1}); ps[0] != want {
-		t.Errorf("got %+v, want %+v", ps[0], want)
-	}
+	require.Equal(t, "the first place", ps[0], (Place{CPU: 4, Core: 4, Cache: -1, Node: -1, Package: -1}))
 }
 
 func TestParseCPUList(t *testing.T) {
@@ -138,21 +138,15 @@ func TestRelation(t *testing.T) {
 		{at(0, 0, -1, -1, -1), at(1, 1, -1, -1, 0), Unknown},
 		{at(0, 0, -1, -1, -1), here, SameCPU},
 	} {
-		if got := tc.a.Relation(tc.b); got != tc.want {
-			t.Errorf("%+v and %+v: %v, want %v", tc.a, tc.b, got, tc.want)
-		}
-		if got := tc.b.Relation(tc.a); got != tc.want {
-			t.Errorf("%+v and %+v: %v, want %v", tc.b, tc.a, got, tc.want)
-		}
+		require.Equal(t, fmt.Sprintf("%+v and %+v", tc.a, tc.b), tc.a.Relation(tc.b), tc.want)
+		require.Equal(t, fmt.Sprintf("%+v and %+v", tc.b, tc.a), tc.b.Relation(tc.a), tc.want)
 	}
 	two := Topology{here, at(1, 1, 1, 0, 0)}
 	for _, tc := range []struct {
 		a, b int
 		want Relation
 	}{{0, 1, SameNode}, {0, 6, Unknown}, {9, 9, SameCPU}} {
-		if got := two.Relation(tc.a, tc.b); got != tc.want {
-			t.Errorf("CPUs %d and %d: %v, want %v", tc.a, tc.b, got, tc.want)
-		}
+		require.Equal(t, fmt.Sprintf("CPUs %d and %d", tc.a, tc.b), two.Relation(tc.a, tc.b), tc.want)
 	}
 }
 
@@ -179,9 +173,7 @@ func TestGroups(t *testing.T) {
 				}
 			}
 		}
-		if last != 1 {
-			t.Errorf("%s: %d groups of anything", f.name, last)
-		}
+		require.Equal(t, f.name+": groups of anything", last, 1)
 	}
 }
 
@@ -197,8 +189,6 @@ func TestListCPUs(t *testing.T) {
 		{[]int{0, 2, 1, 3, 4, 6, 5, 7}, "0,2,1,3,4,6,5,7"},
 		{[]int{0, 2, 4, 5, 6}, "0,2,4-6"},
 	} {
-		if got := ListCPUs(tc.cpus); got != tc.want {
-			t.Errorf("ListCPUs(%v) = %q, want %q", tc.cpus, got, tc.want)
-		}
+		require.Equal(t, fmt.Sprintf("ListCPUs(%v)", tc.cpus), ListCPUs(tc.cpus), tc.want)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"locklab/internal/require"
 )
 
 func measureWork(c Clock, n int) float64 {
@@ -58,9 +60,7 @@ func TestRandomIsSplitMix64(t *testing.T) {
 	r := NewRandom(1234567)
 	for i, want := range []uint64{6457827717110365317, 3203168211198807973, 9817491932198370423,
 		4593380528125082431, 16408922859458223821} {
-		if got := r.Uint64(); got != want {
-			t.Errorf("number %d is %d, want %d", i, got, want)
-		}
+		require.Equal(t, fmt.Sprintf("number %d", i), r.Uint64(), want)
 	}
 }
 

@@ -3,6 +3,8 @@ package numfmt
 import (
 	"math"
 	"testing"
+
+	"locklab/internal/require"
 )
 
 func TestFormats(t *testing.T) {
@@ -18,8 +20,6 @@ func TestFormats(t *testing.T) {
 		{List(nil, 2), ""}, {List([]string{"a"}, 2), "a"}, {List([]string{"a", "b", "c"}, 3), "a, b and c"}, {List([]string{"a", "b", "c", "d"}, 3), "a, b and 2 more"},
 		{Sentence("no"), "No."}, {Sentence(""), ""}, {Sentence("Über."), "Über."}, {Sentence("µs are short"), "Μs are short."},
 	} {
-		if got := Plain(c.got); got != c.want {
-			t.Errorf("got %q, want %q", got, c.want)
-		}
+		require.Equal(t, "Plain", Plain(c.got), c.want)
 	}
 }

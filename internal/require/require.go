@@ -1,4 +1,4 @@
-// Package require has checks that end a test. Rank 0.
+// Package require has checks of tests. Rank 0.
 package require
 
 import "testing"
@@ -8,5 +8,13 @@ func NoError(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// Equal reports an error of t, with the name of the value, if got is not want.
+func Equal[T comparable](t testing.TB, name any, got, want T) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%v: got %+v, want %+v", name, got, want)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"locklab/internal/require"
 )
 
 // TestMedianRank compares with sums of binomial coefficients in rational arithmetic.
@@ -35,9 +37,7 @@ func TestMedianRank(t *testing.T) {
 
 func TestSummarize(t *testing.T) {
 	s := Summarize([]float64{10, 9, 8, 7, 6, 5, math.NaN(), 4, 3, 2, 1})
-	if want := (Summary{Median: 5.5, Lo: 2, Hi: 9, Confidence: s.Confidence, N: 10}); s != want {
-		t.Errorf("got %+v, want %+v", s, want)
-	}
+	require.Equal(t, "the summary", s, (Summary{Median: 5.5, Lo: 2, Hi: 9, Confidence: s.Confidence, N: 10}))
 	if math.Abs(s.Spread()-3.5/5.5) > 1e-12 {
 		t.Errorf("spread is %v, want %v", s.Spread(), 3.5/5.5)
 	}
@@ -87,11 +87,7 @@ func TestMedian(t *testing.T) {
 		xs   []float64
 		want float64
 	}{{[]float64{3}, 3}, {[]float64{9, 1, 2}, 2}, {[]float64{4, 1, 2, 3}, 2.5}, {[]float64{math.NaN(), 7}, 7}, {[]float64{1, math.Inf(1), math.Inf(1)}, math.Inf(1)}} {
-		if got := Median(c.xs); got != c.want {
-			t.Errorf("Median(%v) is %v, want %v", c.xs, got, c.want)
-		}
-		if s := Summarize(c.xs); s.Median != c.want {
-			t.Errorf("Summarize(%v) has the median %v, want %v", c.xs, s.Median, c.want)
-		}
+		require.Equal(t, c.xs, Median(c.xs), c.want)
+		require.Equal(t, c.xs, Summarize(c.xs).Median, c.want)
 	}
 }

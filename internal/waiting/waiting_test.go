@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"locklab/atomics"
+	"locklab/internal/require"
 )
 
 // TestWaitersSleepWhenWoken checks when a lock that can wake lets its waiters sleep.
@@ -87,9 +88,7 @@ func TestWhile(t *testing.T) {
 			if got := while(&w, 6); got != 7 || polls > 0 && w.polls != polls {
 				t.Errorf("%s bits, wait=%s: a word that has changed: %d, %d of %d polls left", name, p, got, w.polls, polls)
 			}
-			if got := while(&w, 7); got != 7 {
-				t.Errorf("%s bits, wait=%s: %d, want 7", name, p, got)
-			}
+			require.Equal(t, fmt.Sprintf("%s bits, wait=%s", name, p), while(&w, 7), 7)
 		}
 		// Adaptive: all polls in one call, then a yield a call.
 		w := New(Adaptive, PinThread)
@@ -123,9 +122,7 @@ func TestYields(t *testing.T) {
 		{SchedYield, PinNone, true},
 	} {
 		w := New(tc.wait, tc.pin)
-		if w.thread != tc.thread {
-			t.Errorf("wait=%s pin=%s: yields the thread: %t, want %t", tc.wait, tc.pin, w.thread, tc.thread)
-		}
+		require.Equal(t, fmt.Sprintf("wait=%s pin=%s: yields the thread", tc.wait, tc.pin), w.thread, tc.thread)
 		highest, dropped := 0, false
 		for range 10 * pausePolls * threadYields {
 			w.Wait()
@@ -140,9 +137,8 @@ func TestYields(t *testing.T) {
 
 func TestSpend(t *testing.T) {
 	for _, tc := range []struct {
-		policy Policy
-		n      int
-		left   int
+		policy  Policy
+		n, left int
 	}{
 		{Adaptive, 0, adaptivePolls}, {Adaptive, 4, adaptivePolls - 4}, {Adaptive, adaptivePolls + 1, 0},
 		{Pause, 4, pausePolls - 5}, {Yield, 4, 0},

@@ -12,6 +12,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/require"
 	"locklab/internal/synthetic"
 	"locklab/reports/draw"
 )
@@ -54,9 +55,7 @@ func TestAnswers(t *testing.T) {
 	if got := JainLocal.Draw(Groups(run)[0]).Answer; !strings.HasPrefix(got, "With 8 workers, yes: every lock") {
 		t.Errorf("fairness answers %q", got)
 	}
-	if got := extremes([]figure{{name: "a", v: 3}, {name: "b"}, {name: "c"}}, "the most", "the least", numfmt.Number); got != "a has the most (3), c has the least (0), the same as b" {
-		t.Errorf("got %q", got)
-	}
+	require.Equal(t, "extremes", extremes([]figure{{name: "a", v: 3}, {name: "b"}, {name: "c"}}, "the most", "the least", numfmt.Number), "a has the most (3), c has the least (0), the same as b")
 }
 
 func TestWaitAnswerIsTrue(t *testing.T) {
@@ -109,9 +108,7 @@ func TestFrames(t *testing.T) {
 		g := Groups(synthetic.Run(1, 6, 2, []int{1, 2, 8}, models...))[0]
 		for _, c := range []*Chart{ThroughputLocal, WaitLocal, JainLocal} {
 			svg, err := draw.Inline(c.Draw(g).Picture, "x", c.Title, "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want := 0
 			if n > 1 {
 				want = n + 1 // and the note
@@ -151,9 +148,7 @@ func TestThin(t *testing.T) {
 	for i := range flat {
 		flat[i].X = vg.Length(i)
 	}
-	if got := draw.Thin(flat, off); len(got) != 2 {
-		t.Errorf("a straight line has %d points, want 2", len(got))
-	}
+	require.Equal(t, "points of a straight line", len(draw.Thin(flat, off)), 2)
 }
 
 func distanceTo(p, a, b vg.Point) float64 {

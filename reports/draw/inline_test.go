@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/plot/vg/draw"
+
+	"locklab/internal/require"
 )
 
 // TestLegendFitsAnyFont: text at the right edge keeps its width under any font.
@@ -17,9 +19,7 @@ func TestLegendFitsAnyFont(t *testing.T) {
 		return nil
 	}}
 	svg, err := Inline(pic, "x", "x", "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := fmt.Sprintf("%.1f", Typeset(8, Muted, draw.XLeft, draw.YTop).Width(text))
 	got := regexp.MustCompile(`textLength="([0-9.]+)"`).FindAllStringSubmatch(svg, -1)
 	if len(got) != 1 || got[0][1] != want {

@@ -295,10 +295,9 @@ func TestCannotPredict(t *testing.T) {
 		r.Workload.Delay = time.Millisecond
 	}
 	for _, c := range []struct {
-		check   func(*result.Run) error
-		run     *result.Run
-		want    string
-		section string
+		check         func(*result.Run) error
+		run           *result.Run
+		want, section string
 	}{
 		{CanPredict, local, "a distributed lock", "what distance costs"},
 		{CanPredict, old, "earlier version", "what distance costs"},

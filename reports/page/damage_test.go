@@ -12,6 +12,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/require"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -138,9 +139,7 @@ func FuzzCharts(f *testing.F) {
 		}
 		var out bytes.Buffer
 		report, ms := Report(run), machinesOf(nameMachines([]*result.Run{run, gallery(2)}, []string{"a", "b"}))
-		if err := errors.Join(report.HTML(&out), report.Text(&out, 100), ms.HTML(&out), WriteJSON(io.Discard, run), ms.Markdown(&out, "charts", noPicture)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(report.HTML(&out), report.Text(&out, 100), ms.HTML(&out), WriteJSON(io.Discard, run), ms.Markdown(&out, "charts", noPicture)))
 		if bad := findUnformatted(out.String()); bad != "" {
 			t.Error(bad)
 		}

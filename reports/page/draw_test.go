@@ -13,6 +13,7 @@ import (
 	"locklab/harness/judge"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/require"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
@@ -147,8 +148,6 @@ func TestFormats(t *testing.T) {
 		{source(nil, []string{"wait"}, 6, 6), "Data: field wait of each machine's results.jsonl, 6 rounds."},
 		{source(nil, []string{"wait"}, 10, 6), "Data: field wait of each machine's results.jsonl, 6 to 10 rounds."},
 	} {
-		if c.got != c.want {
-			t.Errorf("got %q, want %q", c.got, c.want)
-		}
+		require.Equal(t, "the text", c.got, c.want)
 	}
 }

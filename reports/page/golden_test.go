@@ -19,6 +19,7 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 
 	"locklab/harness/result"
+	"locklab/internal/require"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 	reports "locklab/reports/draw"
@@ -46,9 +47,7 @@ func must[T any](v T, err error) T {
 func writtenBy(t *testing.T, write func(w io.Writer) error) string {
 	t.Helper()
 	var out strings.Builder
-	if err := write(&out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, write(&out))
 	return out.String()
 }
 
@@ -132,9 +131,7 @@ func TestGolden(t *testing.T) {
 	}
 	outputs := goldenOutputs(t)
 	if *update {
-		if err := os.RemoveAll(goldens); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.RemoveAll(goldens))
 	}
 	for name, write := range outputs {
 		checkGolden(t, filepath.Join(goldens, name), write)

@@ -13,6 +13,7 @@ import (
 	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
+	"locklab/internal/require"
 	"locklab/internal/stat"
 	"locklab/internal/synthetic"
 )
@@ -21,6 +22,15 @@ func blockingModel(name string, rate float64) synthetic.Model {
 	m := synthetic.Fast(name, rate)
 	m.Lock.Family = harness.Blocking
 	return m
+}
+
+func requireContains(t *testing.T, text string, wants ...string) {
+	t.Helper()
+	for _, want := range wants {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
 }
 
 func headlineOf(run *result.Run) string { return numfmt.Plain(plainHeadline(run)) }
@@ -48,9 +58,7 @@ func TestHeadline(t *testing.T) {
 		{"both", 10, []synthetic.Model{mutex, blockingModel("b", 5e5), remoteModel("q", 900), remoteModel("p", 500)},
 			"Inside one process use sync-mutex. Between processes use q (not tested for failures; one server grants it)."},
 	} {
-		if got := headlineOf(synthetic.Run(5, c.rounds, 2, []int{1, 2, 8}, c.models...)); got != c.want {
-			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
-		}
+		require.Equal(t, c.name, headlineOf(synthetic.Run(5, c.rounds, 2, []int{1, 2, 8}, c.models...)), c.want)
 	}
 }
 
@@ -124,13 +132,9 @@ func TestPublishedTries(t *testing.T) {
 		t.Error("a page without a violation has more than their number in the measured windows")
 	}
 	text := numfmt.Plain(page + strings.Join(strings.Fields(jsonOf(t, run)), " "))
-	for _, want := range []string{"published 0 of 60, here 0 of 1 (at most 4.8 %)", "published 60 of 60 failed, here 0 of 1 (at most 99.9 %)",
+	requireContains(t, text, "published 0 of 60, here 0 of 1 (at most 4.8 %)", "published 60 of 60 failed, here 0 of 1 (at most 99.9 %)",
 		`"scenario": "killed", "failed": 0, "tries": 61, "published_failed": 0, "published": 60, "bound": 0.0479`,
-		`"scenario": "killed", "failed": 60, "tries": 61, "published_failed": 60, "published": 60, "bound": 0.999`} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the reports lack %s", want)
-		}
-	}
+		`"scenario": "killed", "failed": 60, "tries": 61, "published_failed": 60, "published": 60, "bound": 0.999`)
 	if got := sources(run); !slices.Equal(got, []string{"Tried in this run.", "120 of the tries are published with locklab (commit abc)."}) {
 		t.Errorf("sources %q", got)
 	}
@@ -160,9 +164,8 @@ func TestWhy(t *testing.T) {
 func TestMeaningFollowsWindows(t *testing.T) {
 	const alone, taken, wait = "every CPU has a worker, no worker waits for a CPU", "as many workers as CPUs, of which others or a CPU limit took time in some windows", "workers wait for CPUs as well as for the lock"
 	for name, c := range map[string]struct {
-		edit    func(run *result.Run, last *result.Result)
-		meaning string
-		setting string
+		edit             func(run *result.Run, last *result.Result)
+		meaning, setting string
 	}{
 		"quiet":             {func(*result.Run, *result.Result) {}, alone, "2 workers on 2 CPUs"},
 		"a CPU goes":        {func(_ *result.Run, r *result.Result) { r.Noise.CPUs = 1 }, wait, "2 workers on 1 CPU"},
@@ -214,11 +217,7 @@ func TestTableText(t *testing.T) {
 				t.Errorf("%s: the %s judges %d rounds", c.name, form, c.rounds)
 			}
 			text = numfmt.Plain(strings.NewReplacer("\\", "", "&#43;", "+").Replace(strings.Join(strings.Fields(text), " ")))
-			for _, want := range c.want {
-				if !strings.Contains(text, want) {
-					t.Errorf("%s: the %s lacks %q", c.name, form, want)
-				}
-			}
+			requireContains(t, text, c.want...)
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/machine"
+	"locklab/internal/require"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -62,9 +63,7 @@ func TestDifferences(t *testing.T) {
 		}
 		return strings.Join(out, "\n")
 	}
-	if got := texts(nameAlike("a", "b")); got != "" {
-		t.Errorf("two like runs: %s", got)
-	}
+	require.Equal(t, "two like runs", texts(nameAlike("a", "b")), "")
 	for want, change := range map[string]func(m *result.Run){
 		"GOMAXPROCS: 2 on a; 1 on b.":              func(r *result.Run) { r.Manifest.Machine.GOMAXPROCS = 1 },
 		"Governor: – on a; powersave on":           func(r *result.Run) { r.Manifest.Machine.Governor = "powersave" },
@@ -124,9 +123,7 @@ func TestMachinesOfAnyKind(t *testing.T) {
 		if !strings.Contains(text, c.want) {
 			t.Errorf("%s: the report lacks %q", name, c.want)
 		}
-		if bad := findUnformatted(text); bad != "" {
-			t.Errorf("%s: %s", name, bad)
-		}
+		require.Equal(t, name, findUnformatted(text), "")
 	}
 	if _, err := Machines([]*result.Run{other}, []string{"a"}); !errors.Is(err, harness.ErrUsage) {
 		t.Errorf("one machine: got %v, want a usage error", err)

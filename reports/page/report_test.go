@@ -20,6 +20,7 @@ import (
 	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
+	"locklab/internal/require"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -115,17 +116,9 @@ func TestQuality(t *testing.T) {
 	if q.Good() || len(q.Warnings) != 3 || len(q.Skipped) != 2 || q.Skipped[0] != "x and y were not measured: no Java" {
 		t.Fatalf("got %+v, want three kinds of warning and two reasons", q)
 	}
-	if want := "Partial run: it ended in round 3 of 3, after 5 results."; q.Partial != want {
-		t.Errorf("got %q, want %q", q.Partial, want)
-	}
-	if want := "Run quality: no results to decide by, 3 locks not measured, 1 line of the file damaged."; q.Headline() != want {
-		t.Errorf("got %q, want %q", q.Headline(), want)
-	}
-	for _, want := range []string{"Partial run", "no Java", "cut short", "Use bare metal"} {
-		if !strings.Contains(renderPage(t, run), want) {
-			t.Errorf("the report lacks %q", want)
-		}
-	}
+	require.Equal(t, "Partial", q.Partial, "Partial run: it ended in round 3 of 3, after 5 results.")
+	require.Equal(t, "Headline", q.Headline(), "Run quality: no results to decide by, 3 locks not measured, 1 line of the file damaged.")
+	requireContains(t, renderPage(t, run), "Partial run", "no Java", "cut short", "Use bare metal")
 }
 
 var tagsRE = regexp.MustCompile(`(?s)<(style|svg)[^>]*>.*?</(style|svg)>|<[^>]+>`)
@@ -164,9 +157,7 @@ func TestBriefPage(t *testing.T) {
 func schemaOf(t *testing.T, part string) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
-	if err := c.AddResource("report.schema.json", must(jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema)))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.AddResource("report.schema.json", must(jsonschema.UnmarshalJSON(bytes.NewReader(JSONSchema)))))
 	return must(c.Compile("report.schema.json" + part))
 }
 
@@ -266,9 +257,5 @@ func TestManyGroups(t *testing.T) {
 	if n := len(html); n > 3<<20 {
 		t.Errorf("the page is %d bytes, want at most 3 MiB", n)
 	}
-	for _, want := range []string{`<details class="group">`, "Without their own charts"} {
-		if !strings.Contains(html, want) {
-			t.Errorf("the page lacks %q", want)
-		}
-	}
+	requireContains(t, html, `<details class="group">`, "Without their own charts")
 }

@@ -12,6 +12,7 @@ import (
 	"locklab/harness/oracle"
 	"locklab/harness/result"
 	"locklab/internal/numfmt"
+	"locklab/internal/require"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -32,9 +33,7 @@ func chaosRun(t *testing.T) *result.Run {
 func saveHistory(t *testing.T, run *result.Run, text string) {
 	t.Helper()
 	name := filepath.Join(run.Dir, synthetic.HistoryName)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o644)))
 }
 
 func faultResultOn(run *result.Run, scenario, lock string) *result.FaultResult {
@@ -57,12 +56,11 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 	const strong = "tolerates the loss of a server without two holders, and tokens refuse a paused holder"
 	const base = "Between processes use zk-handoff (" + strong + "); or, if one server is enough and the resource checks tokens, the faster redis-queue."
 	for _, c := range []struct {
-		name     string
-		scenario string
-		seen     oracle.Anomaly
-		class    string // part of the class of zk-handoff
-		mark     string // in the scenario
-		first    string
+		name, scenario string
+		seen           oracle.Anomaly
+		class          string // part of the class of zk-handoff
+		mark           string // in the scenario
+		first          string
 	}{
 		{"as expected", "", "", "Tolerates the loss of a server without two holders, and tokens refuse a paused holder.", "", base},
 		{"two holders when a server is lost", "failover", oracle.TwoHolders, "A failover may give it away twice", "▲! 25", strings.Replace(base, "zk-handoff", "zk-lock", 1)},
@@ -79,9 +77,7 @@ func TestSafetyFollowsTheFaults(t *testing.T) {
 				f.Expected.Anomalies = nil
 			}
 			s, first, row := safetyOn(run, "zk-handoff")
-			if first != c.first {
-				t.Errorf("the first sentence is\n%s\nwant\n%s", first, c.first)
-			}
+			require.Equal(t, "the first sentence", first, c.first)
 			if !strings.Contains(row.Class, c.class) {
 				t.Errorf("the class is %q, want %q", row.Class, c.class)
 			}
@@ -119,9 +115,7 @@ func TestSafetyUntested(t *testing.T) {
 		t.Errorf("without any try the terminal shows\n%s", text)
 	}
 	local := synthetic.Run(5, 12, 2, []int{1, 8}, synthetic.Fast("a", 1e6))
-	if s := composeSafety(local); s != nil {
-		t.Errorf("of local locks there is %+v", s)
-	}
+	require.Equal(t, "local locks", composeSafety(local), nil)
 }
 
 func TestTimeline(t *testing.T) {
@@ -135,11 +129,7 @@ func TestTimeline(t *testing.T) {
 	if a := numfmt.Plain(s.Answer()); !strings.Contains(a, "worker 2 was granted the lock for 90ms while worker 1 held it") || !strings.Contains(a, "90 ms at the longest") || !strings.Contains(a, "refused 2 writes") {
 		t.Errorf("the answer is %q", a)
 	}
-	for _, want := range []string{"worker 1", "told", "#43", "the primary was killed", "two hold"} {
-		if !strings.Contains(svg, want) {
-			t.Errorf("the picture lacks %q", want)
-		}
-	}
+	requireContains(t, svg, "worker 1", "told", "#43", "the primary was killed", "two hold")
 	for what, edit := range map[string]func(e *oracle.Event) bool{ // false drops the event
 		"a grant":           func(e *oracle.Event) bool { return e.Kind != oracle.Granted || e.Worker != 2 },
 		"a write refused":   func(e *oracle.Event) bool { e.Taken = true; return true },

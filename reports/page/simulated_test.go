@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness"
 	"locklab/harness/result"
+	"locklab/internal/require"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 )
@@ -130,8 +131,6 @@ func TestBorder(t *testing.T) {
 				c.change(s)
 			}
 		}
-		if got := chart.ModelledOf(run)[0].Border(); got != c.want {
-			t.Errorf("%s: %v, want %v", c.name, got, c.want)
-		}
+		require.Equal(t, c.name, chart.ModelledOf(run)[0].Border(), c.want)
 	}
 }

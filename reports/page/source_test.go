@@ -8,6 +8,7 @@ import (
 
 	"locklab/harness/judge"
 	"locklab/harness/result"
+	"locklab/internal/require"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
 )
@@ -35,9 +36,7 @@ func bodyOf(t *testing.T, c *chart.Chart, g *chart.Group) string {
 		return ""
 	}
 	svg, err := draw.Inline(pic.Picture, "x", "", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return svg
 }
 

@@ -18,6 +18,7 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 
 	"locklab/harness/result"
+	"locklab/internal/require"
 	"locklab/internal/synthetic"
 	"locklab/reports/chart"
 	"locklab/reports/draw"
@@ -44,9 +45,7 @@ func TestFindingCharts(t *testing.T) {
 	if want := []string{"finding-1", "finding-1-3", "finding-2", "finding-2-3", "hardware-wait", "wait-3"}; !slices.Equal(names[:6], want) {
 		t.Errorf("got %v, want them to begin with %v", names, want)
 	}
-	if n := len(names); n != 14 {
-		t.Errorf("%d charts, want 14: those with nothing to draw are left out", n)
-	}
+	require.Equal(t, "charts with something to draw", len(names), 14)
 	seen := make(map[string]bool)
 	for _, n := range names {
 		if seen[n] || !chart.NameRE.MatchString(n) || len(n) > 100 {
@@ -98,9 +97,7 @@ func TestAwkwardTables(t *testing.T) {
 			}
 		}
 		text := htmlOf(t, Report(run))
-		if bad := findUnformatted(text); bad != "" {
-			t.Errorf("%s: %s", name, bad)
-		}
+		require.Equal(t, name, findUnformatted(text), "")
 		if says := strings.Count(text, `<p class="answer">There is nothing to draw`) + strings.Count(text, `<p class="answer">This version cannot draw`); says != reasons || len(Posters(run)) != drawn {
 			t.Errorf("%s: %d charts, want %d; %d reasons why not, want %d", name, len(Posters(run)), drawn, says, reasons)
 		}
@@ -172,9 +169,7 @@ type label struct {
 func labelsOf(t *testing.T, pic chart.Picture) (out []label) {
 	t.Helper()
 	rec := new(recorder.Canvas)
-	if err := pic.Body(vgdraw.NewCanvas(rec, draw.Width, pic.Height)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, pic.Body(vgdraw.NewCanvas(rec, draw.Width, pic.Height)))
 	for _, a := range rec.Actions {
 		f, ok := a.(*recorder.FillString)
 		if !ok || strings.TrimSpace(f.String) == "" {

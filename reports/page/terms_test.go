@@ -8,15 +8,14 @@ import (
 	"testing"
 
 	"locklab/harness/result"
+	"locklab/internal/require"
 )
 
 // glossaryRows returns the first cells of a table of docs/glossary.md.
 func glossaryRows(t *testing.T, title string) (names []string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/glossary.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, table, _ := strings.Cut(string(text), "| "+title+" | Meaning |\n|---|---|\n")
 	table, _, _ = strings.Cut(table, "\n\n")
 	for _, row := range regexp.MustCompile(`(?m)^\| (.*?) \|`).FindAllStringSubmatch(table, -1) {

@@ -14,6 +14,7 @@ import (
 	"locklab/harness/result"
 	"locklab/internal/machine"
 	"locklab/internal/numfmt"
+	"locklab/internal/require"
 	"locklab/internal/synthetic"
 )
 
@@ -156,9 +157,7 @@ func TestDrift(t *testing.T) {
 					t.Errorf("check %+v", check)
 				}
 			}
-			if ds := judge.Decisions(run); ds[0].Fastest != "f" {
-				t.Errorf("the fastest is %q", ds[0].Fastest)
-			}
+			require.Equal(t, "the fastest", judge.Decisions(run)[0].Fastest, "f")
 		})
 	}
 }
@@ -202,9 +201,7 @@ func TestDisturbs(t *testing.T) {
 	for _, d := range judge.Decisions(run) {
 		s := d.Situation
 		for kind, want := range map[string]bool{"others": !s.Distributed(), "pressure": !s.Distributed() && s.Workers < 2, "steal": true} {
-			if got := s.Disturbs(machine.Warning{Kind: kind}); got != want {
-				t.Errorf("%s, %s: %v, want %v", s.Name(), kind, got, want)
-			}
+			require.Equal(t, fmt.Sprintf("%s, %s", s.Name(), kind), s.Disturbs(machine.Warning{Kind: kind}), want)
 		}
 	}
 }

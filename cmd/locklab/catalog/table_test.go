@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"locklab/harness"
+	"locklab/internal/require"
 )
 
 var update = flag.Bool("update", false, "write the table of locks into docs/locks.md")
@@ -16,9 +17,7 @@ func TestTable(t *testing.T) {
 	const name = "../../../docs/locks.md"
 	const begin, end = "<!-- locks: written by go test ./cmd/locklab/catalog -update -->\n", "<!-- end of locks -->"
 	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	head, rest, ok := strings.Cut(string(text), begin)
 	have, tail, ok2 := strings.Cut(rest, end)
 	if !ok || !ok2 {
@@ -40,7 +39,5 @@ func TestTable(t *testing.T) {
 	if !*update {
 		t.Fatal("the table of locks in docs/locks.md is out of date; write it with: go test ./cmd/locklab/catalog -update")
 	}
-	if err := os.WriteFile(name, []byte(head+begin+table.String()+end+tail), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(name, []byte(head+begin+table.String()+end+tail), 0o644))
 }

@@ -11,6 +11,7 @@ import (
 	"locklab/harness"
 	"locklab/harness/locktest"
 	"locklab/internal/leaktest"
+	"locklab/internal/require"
 	wireredis "locklab/internal/wire/redis"
 )
 
@@ -18,16 +19,12 @@ func TestRedisCounts(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
 	leaktest.All(t)
 	client, counter, err := wireredis.Connect(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close()
 	ctx := t.Context()
 	expect := func(what string, want harness.Counts) {
 		t.Helper()
-		if got := counter.Counts(); got != want {
-			t.Errorf("after %s: counts %+v, want %+v", what, got, want)
-		}
+		require.Equal(t, "counts after "+what, counter.Counts(), want)
 	}
 	key := "locklab:wire-test:" + t.Name()
 	must := func(err error) {
@@ -73,9 +70,7 @@ func TestRedisCounts(t *testing.T) {
 func TestOptions(t *testing.T) {
 	at := harness.Endpoint{Kind: harness.KindRedis, Addrs: [][]string{{"127.0.0.1:1"}}, TLS: &tls.Config{MinVersion: tls.VersionTLS13}, Username: "user", Password: "secret"}
 	client, _, err := wireredis.Connect(at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer client.Close()
 	o := client.Options()
 	if o.TLSConfig == nil || o.TLSConfig.MinVersion != tls.VersionTLS13 || o.Username != "user" || o.Password != "secret" {
