@@ -22,7 +22,8 @@ func TestBubbles(t *testing.T) {
 	readerWaits := func() bool { return l.state.Load()%rwQueue >= rwWaiting }
 	writerWaits := func() bool { return int32(l.pending.Load()) > 0 }
 	direct := func(f func()) { f() }
-	bubble := func(f func()) { synctest.Test(t, func(*testing.T) { f() }) }
+	var years time.Duration // the clock of a bubble begins in the year 2000
+	bubble := func(f func()) { synctest.Test(t, func(*testing.T) { time.Sleep(years); f() }) }
 	for _, use := range []struct {
 		hold, release func()
 		waits         func() bool
@@ -43,7 +44,8 @@ func TestBubbles(t *testing.T) {
 			run(func() { use.lock(); use.unlock() })
 			wg.Wait()
 		}
-		for range 20 {
+		for i := range 20 {
+			years = time.Duration((i+1)%2) * 100 * 365 * 24 * time.Hour
 			bubble(func() { meet(direct) })
 			meet(direct)
 			if !use.context {
@@ -65,6 +67,7 @@ func TestBubbleClock(t *testing.T) {
 		if err := m.LockContext(ctx); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v, want the end of the context", err)
 		}
+		time.Sleep(100 * 365 * 24 * time.Hour)
 		if got := new(mutexWaiter).demand(); got != mutexHandover {
 			t.Errorf("a waiter woken in vain demands %#x, want a handover", got)
 		}

@@ -13,12 +13,18 @@ var mutexEpoch = time.Now()
 
 func mutexNow() time.Duration { return time.Since(mutexEpoch) }
 
-// A waiter sleeps on a channel. A channel made in a bubble of testing/synctest, whose clock is
-// below 0, is for the goroutines of the bubble alone. So a waiter made there has none if it never
-// gives up, and is not pooled if it may.
+// bubbled reports whether the caller is in a bubble of testing/synctest: its clock, which may
+// show any year, has no monotonic reading.
+func bubbled() bool {
+	now := time.Now()
+	return now == now.Round(0)
+}
+
+// A waiter sleeps on a channel. A channel made in a bubble is for the goroutines of the bubble
+// alone. So a waiter made there has none if it never gives up, and is not pooled if it may.
 var (
 	lockWaiters = sync.Pool{New: func() any {
-		if mutexNow() < 0 {
+		if bubbled() {
 			return &mutexWaiter{parker: atomics.NewLockParker()}
 		}
 		return &mutexWaiter{parker: atomics.NewParker()}
@@ -30,7 +36,7 @@ var (
 func newMutexWaiter(done <-chan struct{}) *mutexWaiter {
 	pool := &lockWaiters
 	if done != nil {
-		if mutexNow() < 0 {
+		if bubbled() {
 			return &mutexWaiter{parker: atomics.NewParker()}
 		}
 		pool = &contextWaiters

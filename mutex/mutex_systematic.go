@@ -10,6 +10,8 @@ import (
 
 func mutexNow() time.Duration { return atomics.Now() }
 
+func bubbled() bool { return false }
+
 // newMutexWaiter pools none: schedules must not depend on each other.
 func newMutexWaiter(<-chan struct{}) *mutexWaiter { return &mutexWaiter{parker: atomics.NewParker()} }
 

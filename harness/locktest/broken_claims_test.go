@@ -26,13 +26,14 @@ var brokenClaims = []breakage{
 	{name: "wakes-to-compete", rule: "starvation", traits: harness.Traits{Bounded: true}, local: shareLock(func(q *quitter) sync.Locker { return &competing{brokenTAS{q: q}, make(chan struct{}, 1)} })},
 	{name: "allocates", rule: "no-allocation", chance: true, local: newQueue(queueFaults{})},
 	{name: "allocates-behind-two", rule: "no-allocation", chance: true, local: newFlag(flagFaults{allocateBehind: 2})},
-	{name: "allocates-seldom", rule: "no-allocation", chance: true, local: newFlag(flagFaults{allocateEvery: 32})},
+	{name: "allocates-seldom", rule: "no-allocation", chance: true, local: newFlag(flagFaults{allocateEvery: 1000})},
 	{name: "reentrant-unclaimed", rule: "not-reentrant", local: newReentrant(reentrantFaults{})},
 	{name: "reentrant-by-try", rule: "not-reentrant", local: newFlag(flagFaults{takeEvery: 1})},
+	{name: "reentrant-after-try", rule: "not-reentrant", local: newReentrant(reentrantFaults{tries: true})},
 	{name: "not-reentrant", rule: "reentrant", stuck: true, traits: harness.Traits{Reentrant: true}, local: newMutex},
 	{name: "freed-at-once", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newReentrant(reentrantFaults{hasty: true})},
 	{name: "freed-for-a-waiter", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newReentrant(reentrantFaults{polite: true})},
-	{name: "depth-of-three-bits", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newReentrant(reentrantFaults{mask: 7})},
+	{name: "depth-of-eight-bits", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newReentrant(reentrantFaults{mask: 255})},
 	{name: "all-enter", rule: "reentrant", traits: harness.Traits{Reentrant: true}, local: newNoop},
 }
 
@@ -133,6 +134,7 @@ func (l *lender) Unlock() {
 type reentrantFaults struct {
 	hasty  bool // the first Unlock frees it
 	polite bool // the first Unlock frees it if another worker waits
+	tries  bool // only a holder by TryLock may enter again
 	mask   int  // these bits of the depth are counted; 0 is all
 }
 
@@ -162,7 +164,9 @@ func (h *reentrantHandle) Lock() {
 		h.waiting.Add(1)
 		h.inner.Lock()
 		h.waiting.Add(-1)
-		h.holder.Store(h)
+		if !h.tries {
+			h.holder.Store(h)
+		}
 	}
 	h.depth++
 }
@@ -179,7 +183,7 @@ func (h *reentrantHandle) TryLock() bool {
 }
 
 func (h *reentrantHandle) Unlock() {
-	if h.holder.Load() != h {
+	if h.holder.Load() != h && !h.tries {
 		return // it was hasty
 	}
 	h.depth--

@@ -27,6 +27,7 @@ func notReentrant(ctx context.Context, s Subject) {
 		}{
 			{asWriter, asWriter, "Lock let the holder in again"},
 			{asWriter, byTrying, "TryLock let the holder in again"},
+			{byTrying, asWriter, "Lock let a holder by TryLock in again"},
 			{asWriter, asReader, "RLock let a writer in again, as a reader"},
 			{asReader, asWriter, "Lock let a reader in again, as a writer"},
 		} {
@@ -94,9 +95,8 @@ func noAllocation(ctx context.Context, s Subject) {
 }
 
 const (
-	allocRounds = 400 // operations of each kind, and as many before them
-	allocTries  = 5   // other goroutines may allocate at the same time
-	allocMost   = allocRounds / 100
+	allocRounds = 1000 // operations of each kind
+	allocTries  = 20   // a new lock, and other goroutines at the same time, may allocate
 )
 
 // allocations makes each worker use the lock in every way, on one processor, so that each
@@ -122,7 +122,7 @@ func allocations(ctx context.Context, r *rig) {
 					useAll(r.hs[0])
 				}
 			}))
-			if least <= allocMost {
+			if least == 0 {
 				return
 			}
 		}
@@ -178,7 +178,10 @@ func checkReentrant(ctx context.Context, s Subject) {
 			return
 		}
 		owner, other := r.hs[0], r.hs[1]
-		const nested = 8 // more than a counter of three bits counts
+		nested := 300 // more than a counter of eight bits counts
+		if isRemote(s.Variant) {
+			nested = 8
+		}
 		again := func(f func()) {
 			for range nested {
 				f()

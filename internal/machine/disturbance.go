@@ -201,13 +201,9 @@ func (c Conditions) worst(d Conditions) Conditions {
 type change struct{ kind, name, now, was string }
 
 func changed(n Noise, was Conditions) (out []change) {
-	limit := limitName(n.Limit)
-	if n.Limit == 0 {
-		limit = ""
-	}
 	for _, c := range []change{
 		{kindCPUs, "number of processors", numfmt.Plural(n.CPUs, "CPU"), numfmt.Plural(was.CPUs, "CPU")},
-		{kindLimit, "CPU limit of the control group", limit, limitName(was.Limit)},
+		{kindLimit, "CPU limit of the control group", limitName(n.Limit), limitName(was.Limit)},
 		{kindGovernor, "frequency governor", n.Governor, was.Governor},
 		{kindTurbo, "turbo", n.Turbo, was.Turbo},
 	} {

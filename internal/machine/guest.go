@@ -111,7 +111,8 @@ func cgroupDirs(fsys fs.FS) []string {
 // It reports whether the groups of this process and their limits can be read.
 func readCPULimit(fsys fs.FS) (limit float64, known bool) {
 	dirs := cgroupDirs(fsys)
-	known = slices.ContainsFunc(dirs, func(dir string) bool { return exists(fsys, "%s", dir) })
+	// Every group has this file. The kernel makes an empty sys/fs/cgroup also if no groups are mounted.
+	known = slices.ContainsFunc(dirs, func(dir string) bool { return exists(fsys, "%s/cgroup.procs", dir) })
 	for _, dir := range dirs {
 		for _, text := range []string{
 			readText(fsys, "%s/cpu.max", dir),

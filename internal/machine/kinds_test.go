@@ -50,7 +50,7 @@ func TestCapacities(t *testing.T) {
 func TestMissingIsUnknown(t *testing.T) {
 	for _, tc := range []struct{ kind, part string }{
 		{kindLimit, "proc/self/cgroup"},
-		{kindLimit, "sys/fs/cgroup/"},
+		{kindLimit, "cgroup.procs"},
 		{kindGovernor, "cpufreq/scaling_governor"},
 		{kindTurbo, "boost"},
 		{kindSMT, "cpu1/topology"},

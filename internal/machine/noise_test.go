@@ -196,6 +196,9 @@ func TestWatchSamples(t *testing.T) {
 			}
 		}
 	}
+	if got := kindsOf(ChangeWarnings(Noise{CPUs: 4}, Conditions{CPUs: 4, Limit: 0.5})); !slices.Equal(got, []string{kindLimit}) {
+		t.Errorf("a limit of the start is gone: warnings %v", got)
+	}
 	for path, kind := range map[string]string{
 		"sys/devices/system/cpu/cpu2/cpufreq/scaling_governor": kindGovernor,
 		"sys/devices/system/cpu/cpufreq/policy0/boost":         kindTurbo,

@@ -43,5 +43,4 @@ func TestModules(t *testing.T) {
 	if got := modules(nil); got == nil || len(got) > 0 {
 		t.Errorf("without build information: %v", got)
 	}
-	t.Logf("this test: commit %q, modules %v", BuildCommit(), Modules())
 }
