@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -38,6 +39,9 @@ func TestInterruptWithoutResults(t *testing.T) {
 	err = m.finish(ctx, nil, dir, &stdout)
 	if want := "interrupted before anything was measured: " + dir + " has no results; resume with: locklab run --resume --out " + dir + "\n"; !errors.Is(err, errInterrupted) || stderr.String() != want || stdout.Len() > 0 || result.Exists(filepath.Join(dir, reportName)) {
 		t.Errorf("error %v, wrote %q and %q", err, stderr.String(), stdout.String())
+	}
+	if status := program().execute(ctx, []string{"env"}, &stdout, io.Discard); status != exitInterrupted || stdout.Len() > 0 {
+		t.Errorf("env: exit status %d, printed %q", status, stdout.String())
 	}
 }
 
