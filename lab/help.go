@@ -176,14 +176,10 @@ func manCommand() *cobra.Command {
 		Example: "  locklab man build/man",
 		Args:    needs(1, 1, "man needs the directory to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			err := os.MkdirAll(args[0], 0o755)
-			if err == nil {
-				err = doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "locklab"}, args[0])
-			}
-			if err != nil {
+			if err := os.MkdirAll(args[0], 0o755); err != nil {
 				return usage("cannot write %s: %v", args[0], err)
 			}
-			return nil
+			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "locklab"}, args[0])
 		},
 	}
 }

@@ -44,7 +44,8 @@ func TestBlocksDecide(t *testing.T) {
 		"another process":   {blocks(1, 3), blocks(2, 1), result.Throughput, 2},
 		"no blocks":         {nil, blocks(1, 1), result.Throughput, 2},
 		"damaged":           {&result.Blocks{Process: 1, Ops: []uint64{1}, Elapsed: []int64{0}, Handovers: []uint64{1}}, blocks(1, 1), result.Throughput, 2},
-		"a lock that hangs": {blocks(1, 0), blocks(1, 1), result.Throughput, 0},
+		"0 in each block":   {blocks(1, 0), blocks(1, 1), result.Throughput, 2},
+		"infinity":          {blocks(1, 1), blocks(1, 0), result.Handovers, 2},
 	} {
 		steady := func(m *synthetic.Model) { m.Noise = 0 }
 		run := synthetic.Run(1, 6, 2, []int{8}, synthetic.With(synthetic.Fast("a", 2e6), steady), synthetic.With(synthetic.Fast("b", 1e6), steady))
@@ -61,6 +62,14 @@ func TestBlocksDecide(t *testing.T) {
 		ms, err := relative([]*result.Metric{c.m}, []*result.Run{run}, []string{"b"})
 		if x := ms[0].Read(g.Series[0].Cells[8].Rounds[0]); err != nil || math.Abs(x.Value-c.want) > 0.01 {
 			t.Errorf("%s: relative to b %+v, %v, want %v", name, x, err, c.want)
+		}
+		if c.m == result.Handovers {
+			for _, r := range run.Results {
+				r.Workload.Workers, r.Workers = 1, r.Workers[:1]
+			}
+			if xs, _ := Pairs(g.Series[0].Cells[8], g.Series[1].Cells[8], c.m); xs != nil {
+				t.Errorf("%s of one worker: %v", name, xs)
+			}
 		}
 	}
 }
