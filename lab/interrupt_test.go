@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,7 +39,7 @@ func TestInterruptWithoutResults(t *testing.T) {
 	if want := "interrupted before anything was measured: " + dir + " has no results; resume with: locklab run --resume --out " + dir + "\n"; !errors.Is(err, errInterrupted) || stderr.String() != want || stdout.Len() > 0 || result.Exists(filepath.Join(dir, reportName)) {
 		t.Errorf("error %v, wrote %q and %q", err, stderr.String(), stdout.String())
 	}
-	if status := program().execute(ctx, []string{"env"}, &stdout, io.Discard); status != exitInterrupted || stdout.Len() > 0 {
+	if status := program().execute(ctx, []string{"env"}, &stdout, new(bytes.Buffer)); status != exitInterrupted || stdout.Len() > 0 {
 		t.Errorf("env: exit status %d, printed %q", status, stdout.String())
 	}
 }
