@@ -218,17 +218,18 @@ func TestOperationsLeaveZero(t *testing.T) {
 func TestSharingAnswer(t *testing.T) {
 	inc := increment{name: "add"}
 	for _, test := range []struct {
-		ns   []float64 // alone, then at 8, 64 and 128 bytes
+		ns   []float64 // alone, then at 8, 64 and 128 bytes, in one repeat or two
 		want string
 	}{
 		{[]float64{2, 8, 2, 2.2}, "add: up to 4 times alone, at 8 bytes, from 64 bytes on at most 1.1 times"},
-		{[]float64{2, 8, 10, 2}, "add: up to 5 times alone, at 64 bytes, from 128 bytes on at most 1 times"},
 		{[]float64{2, 8, 10, 9}, "add: up to 5 times alone, at 64 bytes, and it still does so at the greatest distance"},
+		{[]float64{2, 8, 2, 2, 2, 1, 2, 2}, "add: inconclusive, 2.25 [0.5..4] times alone at 8 bytes and 1 at 128"},
+		{[]float64{2, 8, 2, 9, 2, 8, 2, 1}, "add: inconclusive, 4 times alone at 8 bytes and 2.5 [0.5..4.5] at 128"},
 		{[]float64{2, 2.2, 2, 2}, "add: at no distance more than 1.1 times alone"},
 	} {
 		var cells []*sharingCell
 		for i, d := range []int{0, 8, 64, 128} {
-			cells = append(cells, &sharingCell{inc: inc, distance: d, ns: test.ns[i : i+1]})
+			cells = append(cells, &sharingCell{inc: inc, distance: d, ns: []float64{test.ns[i], test.ns[len(test.ns)-4+i]}})
 		}
 		require.Equal(t, test.ns, sharingAnswer(cells), test.want)
 	}

@@ -128,14 +128,19 @@ func sharingTables(groups [][]*sharingCell) []result.Table {
 }
 
 // sharingAnswer reports the cost of sharing a line and the distance at which it ends:
-// from there every ratio is nearer to 1 than to the greatest, in proportion.
+// from there every ratio is nearer to 1 than to the greatest, in proportion. It is inconclusive
+// if a repeat contradicts the greatest ratio, or a high one at the greatest distance.
 func sharingAnswer(cells []*sharingCell) string {
 	name := cells[0].inc.name
-	ratio := func(c *sharingCell) float64 { return summarize(ratios(c.ns, cells[0].ns)).Median }
+	multiple := func(c *sharingCell) result.Cell { return summarize(ratios(c.ns, cells[0].ns)) }
+	ratio := func(c *sharingCell) float64 { return multiple(c).Median }
 	worst := slices.MaxFunc(cells[1:], func(c, d *sharingCell) int { return cmp.Compare(ratio(c), ratio(d)) })
 	const noise = 1.5
 	if ratio(worst) < noise {
 		return fmt.Sprintf("%s: at no distance more than %s times alone", name, number(ratio(worst)))
+	}
+	if last := cells[len(cells)-1]; multiple(worst).Lo <= 1 || multiple(last).Lo <= 1 && ratio(last) >= noise {
+		return fmt.Sprintf("%s: inconclusive, %s times alone at %d bytes and %s at %d", name, multiple(worst), worst.distance, multiple(last), last.distance)
 	}
 	limit := math.Sqrt(ratio(worst))
 	free, rest := 0, 0.0

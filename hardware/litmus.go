@@ -198,7 +198,7 @@ func litmusAnswer(cells []*litmusCell) string {
 	var allowed, forbidden, never []string
 	least := uint64(math.MaxUint64) // iterations of the outcomes never seen
 	for _, c := range cells {
-		seen := fmt.Sprintf("%s (%s in a million %s)", c.name, number(perMillion(c.bad, c.total)), c.unit)
+		seen := fmt.Sprintf("%s (%s in a million %s)", c.name, number(summarize(c.rate).Median), c.unit)
 		switch {
 		case c.bad == 0:
 			never, least = append(never, c.name), min(least, c.total)

@@ -160,10 +160,10 @@ func TestLitmusAnswer(t *testing.T) {
 	}
 	cells := litmusCells(nil)
 	for _, c := range cells {
-		c.total = 1e6
+		c.total, c.rate = 1e6, []float64{1, 2, 12}
 	}
 	cells[0].bad, cells[len(litmusTests)].bad, cells[2].total = 5, 7, 4000
-	a, b := litmusTests[0].name+" (5 in a million iterations)", "two inside "+petersonLocks[0].name+" (7 in a million entries)"
+	a, b := litmusTests[0].name+" (2 in a million iterations)", "two inside "+petersonLocks[0].name+" (2 in a million entries)"
 	got := litmusAnswer(cells)
 	if want := "Seen, as " + memoryModel + " allows: " + a + "; " + b + ". Never seen in 4000 iterations or more: " + litmusTests[1].name + "; "; !strings.HasPrefix(got, want) {
 		t.Errorf("answer is %q, want %q", got, want)
@@ -171,7 +171,7 @@ func TestLitmusAnswer(t *testing.T) {
 	if strings.Contains(got, "forbids") || !strings.HasSuffix(got, petersonLocks[len(petersonLocks)-1].name+".") {
 		t.Errorf("answer is %q", got)
 	}
-	cells[1].bad = 2
+	cells[1].bad = 3
 	if got, want := litmusAnswer(cells), "Seen although "+memoryModel+" forbids it: "+litmusTests[1].name+" (2 in a million iterations). Seen, "; !strings.HasPrefix(got, want) {
 		t.Errorf("answer is %q, want %q", got, want)
 	}

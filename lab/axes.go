@@ -164,7 +164,7 @@ func (a axes) checkFor(program string, locks []*harness.Variant, needsRemote boo
 	if len(a.wait) > 0 && !slices.ContainsFunc(locks, followsWait) {
 		return usage("none of the locks chosen follows --wait; '%s list' shows those that claim a wait policy", program)
 	}
-	if err := errors.Join(a.checkLoad(), a.checkRanks()); err != nil {
+	if err := errors.Join(a.checkLoad(), a.checkNumbers()); err != nil {
 		return err
 	}
 	remote := slices.ContainsFunc(locks, func(v *harness.Variant) bool { return v.Remote != nil })
@@ -193,12 +193,15 @@ func (o runOptions) unheeded(p *measure.Plan) (lines []string) {
 	return lines
 }
 
-func (a axes) checkRanks() error {
-	for _, n := range a.workers {
+// checkNumbers rejects numbers of workers, clients and processors before a server starts.
+func (a axes) checkNumbers() error {
+	for _, n := range or(a.workers, max(1, a.processes)) {
 		for _, clients := range or(a.clients, 0) {
-			w := harness.Workload{Workers: n, Clients: min(n, clients), Ranks: a.processes, Window: 1}
-			if err := w.Validate(); a.processes > 1 && err != nil {
-				return err
+			for _, procs := range or(a.gomaxprocs, 0) {
+				w := harness.Workload{Workers: n, Clients: min(n, clients), GOMAXPROCS: procs, Ranks: a.processes, Window: 1}
+				if err := w.Validate(); err != nil {
+					return err
+				}
 			}
 		}
 	}

@@ -33,6 +33,9 @@ container, and watches for a second what else runs. Each warning has its remedy.
 				return err
 			}
 			s := observeMachine(time.Second)
+			if cmd.Context().Err() != nil {
+				return errInterrupted
+			}
 			show := s.print
 			if asJSON {
 				show = func(out io.Writer) error { return encodeJSON(out, s) }

@@ -177,7 +177,7 @@ func manCommand() *cobra.Command {
 		Args:    needs(1, 1, "man needs the directory to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil {
-				return err
+				return usage("cannot write %s: %v", args[0], err)
 			}
 			return doc.GenManTree(cmd.Root(), &doc.GenManHeader{Section: "1", Source: "locklab"}, args[0])
 		},

@@ -39,6 +39,9 @@ func TestInterruptWithoutResults(t *testing.T) {
 	if want := "interrupted before anything was measured: " + dir + " has no results; resume with: locklab run --resume --out " + dir + "\n"; !errors.Is(err, errInterrupted) || stderr.String() != want || stdout.Len() > 0 || result.Exists(filepath.Join(dir, reportName)) {
 		t.Errorf("error %v, wrote %q and %q", err, stderr.String(), stdout.String())
 	}
+	if status := program().execute(ctx, []string{"env"}, &stdout, new(bytes.Buffer)); status != exitInterrupted || stdout.Len() > 0 {
+		t.Errorf("env: exit status %d, printed %q", status, stdout.String())
+	}
 }
 
 // TestNohup: under nohup the end of the terminal does not end a run.

@@ -36,15 +36,14 @@ func TestBlocksDecide(t *testing.T) {
 		"rates":             {blocks(1, 3), blocks(1, 1), result.Throughput, 3},
 		"several in a pass": {blocks(1, 3), several, result.Throughput, 3},
 		"handovers":         {blocks(1, 4), blocks(1, 1), result.Handovers, 4},
-		"1 and 4":           {two(3, 12), two(3, 3), result.Throughput, 2},
-		"1/4 and 1":         {two(3, 3), two(12, 3), result.Throughput, 0.5},
 		"0 and 10":          {two(0, 30), two(3, 3), result.Throughput, 0.1},
 		"infinity and 1/10": {two(3, 3), two(0, 30), result.Throughput, 10},
 		"another metric":    {blocks(1, 3), blocks(1, 1), result.Jain, 1},
 		"another process":   {blocks(1, 3), blocks(2, 1), result.Throughput, 2},
 		"no blocks":         {nil, blocks(1, 1), result.Throughput, 2},
 		"damaged":           {&result.Blocks{Process: 1, Ops: []uint64{1}, Elapsed: []int64{0}, Handovers: []uint64{1}}, blocks(1, 1), result.Throughput, 2},
-		"a lock that hangs": {blocks(1, 0), blocks(1, 1), result.Throughput, 0},
+		"0 in each block":   {blocks(1, 0), blocks(1, 1), result.Throughput, 2},
+		"infinity":          {blocks(1, 1), blocks(1, 0), result.Handovers, 2},
 	} {
 		steady := func(m *synthetic.Model) { m.Noise = 0 }
 		run := synthetic.Run(1, 6, 2, []int{8}, synthetic.With(synthetic.Fast("a", 2e6), steady), synthetic.With(synthetic.Fast("b", 1e6), steady))
@@ -61,6 +60,11 @@ func TestBlocksDecide(t *testing.T) {
 		ms, err := relative([]*result.Metric{c.m}, []*result.Run{run}, []string{"b"})
 		if x := ms[0].Read(g.Series[0].Cells[8].Rounds[0]); err != nil || math.Abs(x.Value-c.want) > 0.01 {
 			t.Errorf("%s: relative to b %+v, %v, want %v", name, x, err, c.want)
+		}
+		r := g.Series[0].Cells[8].Rounds[0]
+		r.Workload.Workers, r.Workers = 1, nil
+		if x := ms[0].Read(r); x.Known && c.m == result.Handovers {
+			t.Errorf("%s of one worker: %+v", name, x)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package judge
 import (
 	"cmp"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -197,7 +198,8 @@ const mostShared = 20
 
 // Pairs returns m in the common rounds of a and b, in order. For a rate of two locks whose
 // blocks alternated in one process, the pair is the median of the ratios of their blocks
-// in the same pass, and 1. Figures that either clock cannot resolve are equal.
+// in the same pass, and 1, unless that is 0 or infinite. Figures that either clock cannot
+// resolve are equal.
 func Pairs(a, b *Cell, m *result.Metric) (xs, ys []float64) {
 	for _, r := range a.Results() {
 		other := b.Rounds[r.Round]
@@ -217,11 +219,11 @@ func Pairs(a, b *Cell, m *result.Metric) (xs, ys []float64) {
 }
 
 // blockRatio returns the median ratio of the blocks of a to the blocks of b in the same
-// pass: all, or one of each. ok is false if m is not a rate, or if they were not measured in
-// one process.
+// pass: all, or one of each. ok is false if m is not a rate, if a or b has no figure of m, if
+// they were not measured in one process, or if the median is 0 or infinite.
 func blockRatio(a, b *result.Result, m *result.Metric, all bool) (ratio float64, ok bool) {
 	x, y := a.Blocks, b.Blocks
-	if x == nil || y == nil || x.Process != y.Process || !x.Valid() || !y.Valid() {
+	if x == nil || y == nil || x.Process != y.Process || !x.Valid() || !y.Valid() || !m.Read(a).Known || !m.Read(b).Known {
 		return 0, false
 	}
 	of := func(b *result.Blocks) []uint64 { return b.Ops }
@@ -235,8 +237,8 @@ func blockRatio(a, b *result.Result, m *result.Metric, all bool) (ratio float64,
 	if !all {
 		x, y = x.Firsts(), y.Firsts()
 	}
-	ratios := x.Ratios(y, of)
-	return stat.MedianRatio(ratios), len(ratios) > 0
+	ratio = stat.MedianRatio(x.Ratios(y, of))
+	return ratio, ratio > 0 && !math.IsInf(ratio, 1)
 }
 
 func (c *Cell) blocks() (n int) {
