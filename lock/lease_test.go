@@ -162,6 +162,7 @@ func TestLocker(t *testing.T) {
 	k.Lock() // the panic left it usable
 	fails := Locker(func(context.Context) (*fake, error) { return nil, errTest }, errNotHeld)
 	mustPanic(errTest, fails.Lock)
+	mustPanic(errTest, fails.Lock)
 }
 
 func TestAwait(t *testing.T) {
