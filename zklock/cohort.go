@@ -122,9 +122,7 @@ func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
 	if !k.turns.Try() {
 		return nil, busy(k.path)
 	}
-	started := false
-	spawn := func(f func()) bool { started = k.c.spawn(f); return started }
-	l, err := lock.Await(ctx, spawn, ErrClosed,
+	return lock.Await(ctx, k.c.spawn, ErrClosed,
 		func() (*Lease, error) {
 			l, err := k.fetch(ctx, true)
 			if err != nil {
@@ -133,10 +131,6 @@ func (k *Cohort) tryOnce(ctx context.Context) (*Lease, error) {
 			return l, err
 		},
 		func(l *Lease) { l.release() })
-	if !started {
-		k.next()
-	}
-	return l, err
 }
 
 func (k *Cohort) start() bool { return k.c.spawn(k.drive) }

@@ -19,6 +19,7 @@ import (
 func TestContract(t *testing.T) {
 	runParallel(t, []serverTest{
 		{"holder's ticket removed", heldTicketRemoved},
+		{"waiter's ticket removed", waitingTicketRemoved},
 		{"a slow holder's costs", slowHolderCosts},
 		{"unlock of guarded leases", unlockGuarded},
 		{"nil contexts", nilContexts},
@@ -62,6 +63,20 @@ func heldTicketRemoved(t *testing.T, at harness.Endpoint) {
 			return took <= short/3+short/5
 		})
 	}
+	l := lockNow(t, m)
+	deleteNode(t, see, zklock.Node(l))
+	requireNoError(t, errorOf(see.Create(zklock.Node(l), nil, zk.FlagEphemeral, zk.DigestACL(zk.PermAll, "another", "user"))))
+	expectError(t, awaitEnd(t, l), zklock.ErrLost) // it may not read the node that has the name now
+}
+
+// waitingTicketRemoved: a waiter without a ticket queues again while the lock is held.
+func waitingTicketRemoved(t *testing.T, at harness.Endpoint) {
+	see, head := dialRaw(t, at), newMutex(t, at, newPath())
+	held := lockNow(t, head)
+	waits := startWaiting(t, t.Context(), dialServer(t, at, zklock.ClientOptions{SessionTimeout: short}).Mutex(head.Path(), zklock.Options{}), see, 2)
+	deleteNode(t, see, head.Path()+"/"+awaitQueue(t, see, head.Path(), 2)[1])
+	awaitQueue(t, see, head.Path(), 2)
+	handOver(t, held, waits)
 }
 
 func slowHolderCosts(t *testing.T, at harness.Endpoint) {

@@ -95,6 +95,15 @@ func Complete(c *Client) bool {
 // Lend is the begin of o.RLock. It reports whether o writes.
 func Lend(o *RWMutexOwner) bool { return o.w.possession(true) != nil }
 
+// ListBehind returns the names below path, as listed by c while an older list has not ended.
+func ListBehind(c *Client, path string) ([]string, error) {
+	older := &listing{done: make(chan struct{})}
+	close(older.done)
+	c.lists.by[path] = older
+	names, _, err := c.list(path)
+	return names, err
+}
+
 func (k *Cohort) Line() int { return k.turns.Len() }
 
 // HandOverAfterExpiry reports whether k's holder can hand it on after the session expired.
@@ -159,6 +168,7 @@ func Stall(c *Client, f func()) {
 const (
 	TicketMade  = ticketMade
 	BeforeWatch = beforeWatch
+	WatchSet    = watchSet
 	NodeFound   = nodeFound
 )
 

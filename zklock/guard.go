@@ -223,6 +223,7 @@ func (c *Client) watchTicket(path string) (*ticketWatch, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.pass(watchSet)
 	_, known := parseTag(data)
 	w := &ticketWatch{
 		wake:   wake,

@@ -10,6 +10,7 @@ import (
 	"github.com/go-zookeeper/zk"
 
 	"locklab/harness"
+	"locklab/internal/faultproxy"
 	"locklab/zklock"
 )
 
@@ -103,6 +104,7 @@ func TestSemaphore(t *testing.T) {
 	runParallel(t, []serverTest{
 		{"holders leave in any order", semaphoreOutOfOrder},
 		{"one waiter wakes", semaphoreWakesOne},
+		{"a holder's mark is lost", semaphoreMarkLost},
 		{"fewer permits than the holders", semaphoreFewerPermits},
 	})
 }
@@ -164,6 +166,23 @@ func semaphoreWakesOne(t *testing.T, at harness.Endpoint) {
 	for _, w := range waiters[1:] {
 		unlockLease(t, awaitLease(t, w))
 	}
+}
+
+// semaphoreMarkLost: a holder that could not mark its ticket does so later, and the waiter behind it
+// gets the permit of another.
+func semaphoreMarkLost(t *testing.T, at harness.Endpoint) {
+	p, path := newProxy(t, at), newPath()
+	lock := func(at harness.Endpoint) taker {
+		return dialServer(t, at, zklock.ClientOptions{}).Semaphore(path, 2, zklock.Options{}).Lock
+	}
+	a, b := acquireLock(t, lock(at)), acquireLock(t, lock(at))
+	third, fourth := lockBehind(t.Context(), lock(p.at)), lockBehind(t.Context(), lock(at))
+	p.Inject(faultproxy.Fault{Do: faultproxy.LoseRequest, Match: faultproxy.Op("setData")})
+	unlockLease(t, a)
+	l := awaitLease(t, third)
+	unlockLease(t, b)
+	unlockLease(t, awaitLease(t, fourth))
+	unlockLease(t, l)
 }
 
 // semaphoreFewerPermits: a waiter that counts fewer permits than the holders waits until enough

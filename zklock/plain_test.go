@@ -22,12 +22,14 @@ import (
 // TestPlain tests tickets without a unique name, whose names are reused.
 func TestPlain(t *testing.T) {
 	runParallel(t, []serverTest{
-		{"list", func(t *testing.T, at harness.Endpoint) { plainList(t, at, false) }},
-		{"list after a reconnect", func(t *testing.T, at harness.Endpoint) { plainList(t, at, true) }},
+		{"list", func(t *testing.T, at harness.Endpoint) { plainList(t, at, false, false) }},
+		{"list after a reconnect", func(t *testing.T, at harness.Endpoint) { plainList(t, at, true, false) }},
+		{"list after a reconnect at once", func(t *testing.T, at harness.Endpoint) { plainList(t, at, false, true) }},
 		{"number ahead", plainAhead},
 		{"last turn, watched", func(t *testing.T, at harness.Endpoint) { plainLastTurn(t, at, 3) }},
 		{"last turn, not watched", func(t *testing.T, at harness.Endpoint) { plainLastTurn(t, at, 1) }},
 		{"two tickets of a client", plainTwo},
+		{"watch of a name before", plainWatchedBefore},
 		{"name in use", plainNameInUse},
 	})
 }
@@ -76,18 +78,28 @@ func expectSoleHolder(t *testing.T, see *wirezk.Conn, path string, l *zklock.Lea
 
 func parentOf(l *zklock.Lease) string { return strings.TrimSuffix(zklock.Node(l), "/"+ticketName(l)) }
 
-// plainList: a waiter is cut off while others get its number and the one ahead. Then it gets the
-// NodeDataChanged of another ticket with the name of the one ahead.
-func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
+// plainList: a waiter is cut off, perhaps as soon as it watches, while others get its number and
+// the one ahead. Then it gets the NodeDataChanged of another ticket with the name of the one ahead.
+func plainList(t *testing.T, at harness.Endpoint, breaks, atOnce bool) {
 	p, see, path := newProxy(t, at), dialRaw(t, at), newPath()
 	mutex := func() *zklock.Mutex { return newMutex(t, at, path) }
-	c := dialServer(t, p.at, zklock.ClientOptions{})
+	c := zklock.Relax(dialServer(t, p.at, zklock.ClientOptions{SessionTimeout: time.Minute})) // it waits long for a handshake
 	lockNow(t, mutex())
+	watched := make(chan bool)
+	zklock.StallOnce(c, zklock.WatchSet, func() {
+		defer close(watched)
+		if atOnce {
+			p.Inject(faultproxy.Fault{Do: faultproxy.HoldBack, By: 3 * time.Second, Match: faultproxy.Op("connect")})
+			p.cut()
+			waitUntil(t, "it is cut off", func() bool { return !zklock.Up(c) })
+		}
+	})
 	waits := startWaiting(t, t.Context(), c.Mutex(path, zklock.Options{}), see, 2)
+	<-watched
 	was := listQueue(t, see, path)
 	if breaks {
 		p.disconnect()
-	} else {
+	} else if !atOnce {
 		p.Partition(true)
 	}
 	recreateNode(t, see, path, 0)
@@ -98,7 +110,7 @@ func plainList(t *testing.T, at harness.Endpoint, breaks bool) {
 	}
 	p.Partition(false)
 	p.Refuse(false)
-	if breaks {
+	if breaks || atOnce {
 		awaitQueue(t, see, path, 3)
 	}
 	handOver(t, head, next, waits) // it is woken, and its guard comes later
@@ -196,7 +208,22 @@ func plainTwo(t *testing.T, at harness.Endpoint) {
 	unlockLease(t, second)
 	third := lockNow(t, m)
 	expectEqual(t, "ticket when the others have left", ticketName(third), "lock-0000000001")
-	unlockLease(t, third)
+	setACL(t, see, path, zk.WorldACL(zk.PermAll&^zk.PermDelete))
+	expectError(t, third.Unlock(t.Context()), zk.ErrNoAuth) // its ticket stays
+	fourth := startWaiting(t, t.Context(), m, see, 2)
+	expectEqual(t, "start of the ticket behind", listQueue(t, see, path)[1][:3], "_c_")
+	setACL(t, see, path, zk.WorldACL(zk.PermAll))
+	unlockLease(t, awaitLease(t, fourth))
+}
+
+// plainWatchedBefore: the event of a ticket does not serve for a later one of its name.
+func plainWatchedBefore(t *testing.T, at harness.Endpoint) {
+	see, path := dialRaw(t, at), newPath()
+	m, n := newMutex(t, at, path), newMutex(t, at, path)
+	for range 2 {
+		handOver(t, lockAs(t, n, "lock-0000000000"), startWaiting(t, t.Context(), m, see, 2))
+		recreateNode(t, see, path, 0)
+	}
 }
 
 func plainNameInUse(t *testing.T, at harness.Endpoint) {

@@ -6,6 +6,7 @@ type point string
 const (
 	ticketMade  point = "a ticket was made"
 	beforeWatch point = "the ticket ahead is known"
+	watchSet    point = "the ticket ahead is watched"
 	nodeFound   point = "the node to delete is there"
 	lockGranted point = "a lock was granted"
 )

@@ -14,6 +14,7 @@ import (
 
 	"locklab/harness"
 	"locklab/internal/backend"
+	"locklab/internal/faultproxy"
 	"locklab/peers"
 	"locklab/zklock"
 	"locklab/zklock/lab"
@@ -73,6 +74,9 @@ func watchesShared(t *testing.T, at harness.Endpoint) {
 	// Each creates, lists and deletes; the first watched.
 	if got := counts(c).Sub(start).Requests; got > 3*waiters {
 		t.Errorf("%d waiters that gave up cost %d requests, want at most %d", waiters, got, 3*waiters)
+	}
+	if names, err := zklock.ListBehind(holder, path); len(names) != 1 || err != nil {
+		t.Errorf("a list that begins behind an older one is %q, %v, want the ticket", names, err)
 	}
 	handOver(t, l, startWaiting(t, t.Context(), m, see, 2)) // on the same watch
 	expectEqual(t, "watch events", counts(c).Sub(start).Notifications, 1)
@@ -248,7 +252,11 @@ func endOfNumbers(t *testing.T, s *stage) {
 // refusesNumbers: no ticket is granted near the end; then the node is recreated.
 func refusesNumbers(t *testing.T, at harness.Endpoint) {
 	const path = "/end/refused"
-	see, m := dialRaw(t, at), newMutex(t, at, path)
+	see, p := dialRaw(t, at), newProxy(t, at)
+	m := newMutex(t, p.at, path)
+	p.Inject(faultproxy.Fault{Do: faultproxy.HoldBack, Match: func(m faultproxy.Message) bool {
+		return m.Op == "getACL" && errorOf(see.Set(path, []byte("new"), -1)) == nil
+	}})
 	other := createNode(t, see, path+"/_c_0123456789abcdef-lock-", nil, zk.FlagEphemeralSequential)
 	expectError(t, lockError(t.Context(), m.TryLock), zklock.ErrExhausted, zklock.ErrNotAcquired)
 	waitUntil(t, "Lock is refused", func() bool { // its time may end before the server has answered
@@ -260,6 +268,8 @@ func refusesNumbers(t *testing.T, at harness.Endpoint) {
 	awaitQueue(t, see, path, 1)
 	deleteNode(t, see, other)
 	unlockLease(t, awaitLease(t, waits))
+	data, _, _ := see.Get(path)
+	expectEqual(t, "data set just before the node is recreated", string(data), "new")
 }
 
 func foreignChildStays(t *testing.T, at harness.Endpoint) {

@@ -102,6 +102,7 @@ func suspendPastSession(t *testing.T, at harness.Endpoint) {
 		expectLost(t, l)
 	}
 	p.Refuse(false)
+	zklock.StopAfterGrant(s.Client, func() { s.suspend(timeout); p.cut() }) // the session is alive, with its ticket
 	l := acquireLock(t, s.Mutex(newPath(), zklock.Options{}).Lock)
 	if until, _ := l.Deadline(); l.Err() != nil || time.Until(until) <= 0 || time.Until(until) > timeout {
 		t.Errorf("a lease after the suspend ends in %v: %v", time.Until(until), l.Err())

@@ -67,7 +67,7 @@ func takenBeforeDelete(t *testing.T, at harness.Endpoint) {
 	head := lockNow(t, newMutex(t, at, path))
 	ctx, cancel := context.WithCancel(t.Context())
 	waits := startWaiting(t, ctx, c.Mutex(path, zklock.Options{}), see, 2)
-	mine, taken := listQueue(t, see, path)[1], make(chan *zklock.Lease, 1)
+	mine, taken := awaitQueue(t, see, path, 2)[1], make(chan *zklock.Lease, 1)
 	zklock.StallOnce(c, zklock.NodeFound, func() {
 		for _, p := range []*proxy{p, q} {
 			p.disconnect()

@@ -22,7 +22,6 @@ func TestZooKeeper(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindZooKeeper)
 	leaktest.All(t)
 	at.Username, at.Password = "locklab", "secret"
-	at.SessionTimeout = time.Second // pings while the test waits
 	var l log
 	p := startProxy(t, at.Addrs[0][0], faultproxy.ZooKeeper, &l)
 	at.Addrs = [][]string{{p.Addr()}}

@@ -153,7 +153,7 @@ func TestDebtSteps(t *testing.T) {
 }
 
 // TestCreations: only a successful reply to a running create counts, once. The zxid in a reply
-// to a ping does not count as seen.
+// to a ping does not count as seen, nor does one that is older.
 func TestCreations(t *testing.T) {
 	z, c := newConn(nil)
 	head := func(code int32) []byte { return words(1, 0, 9, code) }
@@ -172,6 +172,7 @@ func TestCreations(t *testing.T) {
 		t.Errorf("zxid %d, want 9", got)
 	}
 	c.pending = []sent{{xid: -2, op: wire.OpPing}}
+	c.created("", words(1, 0, 8, 0))
 	if c.answered(-2, words(-2, 0, 12, 0)); z.Zxid() != 9 {
 		t.Errorf("seen up to %d, want 9", z.Zxid())
 	}
@@ -179,10 +180,7 @@ func TestCreations(t *testing.T) {
 
 func TestConnectRefuses(t *testing.T) {
 	for _, o := range []Options{
-		{},
-		{Servers: []string{"127.0.0.1:0"}},
-		{Servers: []string{"127.0.0.1:1"}, SessionTimeout: -1},
-		{Servers: []string{"127.0.0.1:1"}, SessionTimeout: MaxSessionTimeout + 1},
+		{}, {Servers: []string{"127.0.0.1:1"}, SessionTimeout: -1}, {Servers: []string{"127.0.0.1:1"}, SessionTimeout: MaxSessionTimeout + 1},
 	} {
 		if z, err := Connect(t.Context(), o); err == nil || errors.Is(err, ErrNoSession) {
 			t.Errorf("%+v: %v", o, err)

@@ -137,7 +137,7 @@ func (r *resumption) release(c *conn) error {
 func (r *resumption) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.waiting, r.held = false, nil
+	r.waiting = false
 	if r.timer != nil {
 		r.timer.Stop()
 	}
