@@ -181,6 +181,16 @@ func foreignWriteAllowed(t *testing.T, at harness.Endpoint) {
 		zklock.Forge(c)
 		writesWhileHeld(t, see, c, data, 1)
 	}
+	m := c.Mutex(newPath(), zklock.Options{})
+	head := lockNow(t, m)
+	next := startWaiting(t, t.Context(), m, see, 2)
+	setData(t, see, zklock.Node(head), revoke)
+	second := awaitLease(t, next) // if the waiter did not get the lock, the ACL would be unnecessary
+	if head.Err() != nil || second.Err() != nil {
+		t.Errorf("want the hazard, two holders, not %v and %v", head.Err(), second.Err())
+	}
+	unlockLease(t, head)
+	unlockLease(t, second)
 }
 
 // TestSealUnavailable runs against servers without ACLs or such identities.

@@ -123,6 +123,10 @@ func TestPlaces(t *testing.T) {
 	if len(line) != 3 || line[0].Name[3] != 'a' || line[1].Name[3] != 'b' {
 		t.Errorf("across the greatest number the order is %v", line)
 	}
+	line = places([]string{"_c_d-lock-0000000000", "_c_c-lock--000000001", "clock-0000000000"}, "lock-")
+	if len(line) != 2 || line[0].Name[3] != 'c' {
+		t.Errorf("across zero the order is %v", line)
+	}
 }
 
 // TestNodeWatchAfterCut: after a lost connection a watch without an event proves nothing.
@@ -206,7 +210,7 @@ func FuzzTag(f *testing.F) {
 	})
 }
 
-// TestTraceAbsent: without a Trace the steps allocate nothing.
+// TestTraceAbsent: without a Trace the steps allocate nothing, and with one they do.
 func TestTraceAbsent(t *testing.T) {
 	ctx := context.WithValue(t.Context(), t, "something else")
 	c := &Client{lifetime: lifetime{open: t.Context()}}
@@ -229,6 +233,10 @@ func TestTraceAbsent(t *testing.T) {
 	}
 	if n := steps(ctx); n != 0 {
 		t.Errorf("a Lock without a Trace allocates %v times for it", n)
+	}
+	traced := WithTrace(ctx, &Trace{Queued: func(lock.QueuedInfo) {}})
+	if n := testing.AllocsPerRun(500, func() { q.begin(traced) }); n == 0 {
+		t.Error("a Lock with a Trace allocates nothing: the test shows nothing")
 	}
 }
 

@@ -72,7 +72,10 @@ func TestConnCounts(t *testing.T) {
 		s := &script{in: in, err: io.EOF, step: step}
 		z, c := newConn(s)
 		for _, r := range requests {
-			c.Write(frame(r))
+			p := frame(r)
+			if n, err := c.Write(p); n != len(p) || err != nil {
+				t.Fatalf("Write = %d, %v", n, err)
+			}
 		}
 		var r io.Reader = c
 		if step > 20 {
@@ -88,6 +91,9 @@ func TestConnCounts(t *testing.T) {
 		}
 		if requests, notifications := z.Traffic(); requests != 2 || notifications != 2 {
 			t.Errorf("in steps of %d: %d requests and %d notifications, want 2 and 2", step, requests, notifications)
+		}
+		if got := z.SessionTimeout(); got != 4*time.Second {
+			t.Errorf("in steps of %d: session timeout %v, want 4s", step, got)
 		}
 	}
 }

@@ -43,8 +43,12 @@ func (z *Conn) dialer(config *tls.Config) zk.Dialer {
 		c := &conn{Conn: raw, owner: z, address: to.address}
 		z.mu.Lock()
 		c.dead = time.Now().Add(handshakeWait(z.SessionTimeout(), z.shakes.hung))
+		old := z.now
 		z.now = c
 		z.mu.Unlock()
+		if old != nil {
+			old.Close() // the library abandons a connection whose session has expired
+		}
 		if z.dialing.Err() != nil { // Close may have run before
 			c.Close()
 		}
