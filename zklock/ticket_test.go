@@ -283,6 +283,15 @@ func TestOwnerKeepsNext(t *testing.T) {
 	}
 }
 
+// TestShutdownLeavesParts: Shutdown does not end the mutexes of a Multi whose Unlock has begun.
+func TestShutdownLeavesParts(t *testing.T) {
+	first := &Lease{q: &queue{c: new(Client)}, life: newLife(t.Context()), free: func() (bool, error) { return true, nil }}
+	last := &Lease{q: first.q, life: newLife(t.Context()), free: func() (bool, error) { return !first.revoke(ErrClosed), nil }}
+	if held, err := join([]*Lease{first, last}).free(); !held || err != nil {
+		t.Errorf("held = %t, %v", held, err)
+	}
+}
+
 // TestRenewedWithinMaxHold: a lease that MaxHold ends first does not last longer.
 func TestRenewedWithinMaxHold(t *testing.T) {
 	now := time.Now()
