@@ -94,9 +94,7 @@ func unlockGuarded(t *testing.T, at harness.Endpoint) {
 					i, late = i-1, late+1 // the machine ran the server or this process too rarely, which is a loss
 					continue
 				}
-				if err != nil {
-					t.Error(err)
-				}
+				expectEqual(t, "the error of Unlock", err, nil)
 				expectError(t, l.Err(), zklock.ErrReleased)
 			}
 		}})

@@ -232,19 +232,15 @@ func TestTraceAbsent(t *testing.T) {
 	event := make(chan zk.Event)
 	close(event)
 	waiting := &ticket{q: q, p: fairQueue}
-	steps := func(ctx context.Context) float64 {
-		n := testing.AllocsPerRun(500, func() {
-			_, a := q.begin(ctx)
-			a.end(l, nil)
-			waiting.queued = false
-			if _, err := waiting.wait(ctx, view{wake: event}); err != nil {
-				t.Error(err)
-			}
-			l.released()
-		})
-		return n
-	}
-	if n := steps(ctx); n != 0 {
+	if n := testing.AllocsPerRun(500, func() {
+		_, a := q.begin(ctx)
+		a.end(l, nil)
+		waiting.queued = false
+		if _, err := waiting.wait(ctx, view{wake: event}); err != nil {
+			t.Error(err)
+		}
+		l.released()
+	}); n != 0 {
 		t.Errorf("a Lock without a Trace allocates %v times for it", n)
 	}
 	traced := WithTrace(ctx, &Trace{Queued: func(lock.QueuedInfo) {}})

@@ -14,14 +14,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"locklab/internal/require"
 )
 
 func hostsOf(t *testing.T, lookup func(context.Context, string) ([]string, error), addrs ...string) *hosts {
 	t.Helper()
 	servers, err := parseServers(addrs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	z := &Conn{dialing: t.Context()}
 	return z.newHosts(servers, lookup)
 }
