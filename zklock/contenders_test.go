@@ -24,9 +24,7 @@ type lister interface {
 func namesOf(t *testing.T, list func(context.Context) ([]zklock.Contender, error)) []string {
 	t.Helper()
 	all, err := list(t.Context())
-	if err != nil {
-		t.Error(err)
-	}
+	requireNoError(t, err)
 	var names []string
 	for _, c := range all {
 		names = append(names, c.Name)

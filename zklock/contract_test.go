@@ -109,9 +109,7 @@ func unlockGuarded(t *testing.T, at harness.Endpoint) {
 					i, late = i-1, late+1 // the machine ran the server or this process too rarely, which is a loss
 					continue
 				}
-				if err != nil {
-					t.Error(err)
-				}
+				expectEqual(t, "the error of Unlock", err, nil)
 				expectError(t, l.Err(), zklock.ErrReleased)
 			}
 		}})
@@ -181,15 +179,15 @@ func waitsNoLonger(t *testing.T, at harness.Endpoint) {
 	holder, waiter := dialServer(t, at, zklock.ClientOptions{}), dialServer(t, at, zklock.ClientOptions{})
 	for _, k := range kinds {
 		path := newPath()
-		mine := k.open(waiter, path, 1, zklock.Options{Wait: 30 * time.Millisecond})
+		name, mine := "lock "+k.tracePath(path)+": ", k.open(waiter, path, 1, zklock.Options{Wait: 30 * time.Millisecond})
 		held := acquireLock(t, k.rival(holder, path).Lock)
 		ctx := contextWithin(t, patience)
 		_, err := mine.Lock(ctx)
-		if !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			t.Errorf("%s: Lock with a Wait = %v, want ErrNotAcquired and DeadlineExceeded", k.name, err)
+		if !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), name) || ctx.Err() != nil {
+			t.Errorf("%s: Lock with a Wait = %v, want ErrNotAcquired, DeadlineExceeded and %s", k.name, err, name)
 		}
-		if _, err := mine.Lock(contextWithin(t, time.Millisecond)); !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) {
-			t.Errorf("%s: Lock whose context ends first = %v, want ErrNotAcquired and DeadlineExceeded", k.name, err)
+		if _, err := mine.Lock(contextWithin(t, time.Millisecond)); !errors.Is(err, zklock.ErrNotAcquired) || !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: Lock whose context ends first = %v, want ErrNotAcquired, DeadlineExceeded and %s", k.name, err, name)
 		}
 		unlockLease(t, held)
 		unlockLease(t, acquireLock(t, k.lock(waiter, path).Lock)) // no waiter is left; 30 ms is short on a busy machine

@@ -88,7 +88,7 @@ func (l *Lease) Unlock(context.Context) error {
 		if lost := l.lost(); lost != nil {
 			return lost
 		}
-		return fmt.Errorf("%w: unlock %s, after %v", ErrUnanswered, l.q.path, unlockWait)
+		return fmt.Errorf("%w: unlock %s, after %v", ErrUnanswered, l.q.name, unlockWait)
 	}
 }
 

@@ -158,6 +158,9 @@ func join(parts []*Lease) *Lease {
 		})
 	}
 	all.free = func() (held bool, err error) {
+		for _, part := range parts { // Shutdown leaves them to this release
+			part.state.CompareAndSwap(stateHeld, stateUnlocked)
+		}
 		for _, part := range slices.Backward(parts) {
 			err = lock.Join(err, part.release())
 		}

@@ -106,7 +106,24 @@ func TestSemaphore(t *testing.T) {
 		{"one waiter wakes", semaphoreWakesOne},
 		{"a holder's mark is lost", semaphoreMarkLost},
 		{"fewer permits than the holders", semaphoreFewerPermits},
+		{"list that is not to be read", semaphoreUnreadable},
 	})
+}
+
+// semaphoreUnreadable: a waiter that may not read the list gets no event, and does not wait forever.
+func semaphoreUnreadable(t *testing.T, at harness.Endpoint) {
+	c, s := dialServer(t, at, zklock.ClientOptions{SessionTimeout: time.Second}), &stage{see: dialRaw(t, at)}
+	for _, k := range slices.DeleteFunc(slices.Clone(kinds), func(k kind) bool { return !k.counts }) {
+		s.path = newPath()
+		held, next := acquireLock(t, k.lock(c, s.path).Lock), lockBehind(contextWithin(t, patience), k.lock(c, s.path).Lock)
+		nodes := s.nodes(t)
+		s.forbid(t, zk.PermRead)
+		held.Unlock(t.Context()) // in a second a busy machine may lose the lease
+		expectError(t, (<-next).err, zklock.ErrNoAuth)
+		for _, n := range nodes {
+			setACL(t, s.see, n.path, zk.WorldACL(zk.PermAll))
+		}
+	}
 }
 
 func semaphoreOutOfOrder(t *testing.T, at harness.Endpoint) {

@@ -128,12 +128,12 @@ func (q *queue) named(ctx context.Context, err error) error {
 	case err == nil || ctx.Err() == nil || !errors.Is(err, ctx.Err()):
 		return err
 	case context.Cause(ctx) == errWaited:
-		return fmt.Errorf("%w: lock %s: not within %v: %w", ErrNotAcquired, q.path, q.o.Wait, err)
+		return fmt.Errorf("%w: lock %s: not within %v: %w", ErrNotAcquired, q.name, q.o.Wait, err)
 	}
 	if cause := context.Cause(ctx); !errors.Is(err, cause) {
 		err = fmt.Errorf("%w: %w", err, cause)
 	}
-	return fmt.Errorf("%w: lock %s: %w", ErrNotAcquired, q.path, err)
+	return fmt.Errorf("%w: lock %s: %w", ErrNotAcquired, q.name, err)
 }
 
 func busy(path string) error {

@@ -54,7 +54,8 @@ const permitKind = "permit-"
 //  3. The first waiter, whose ticket is the k+1st, lists with a watch on the list. Any other
 //     watches the ticket just ahead. If that is gone already, or was written to, it also lists
 //     with a watch on the list.
-//  4. When the watch fires, go to 2.
+//  4. When the watch fires, go to 2. The first waiter also goes to 2 after a session timeout:
+//     while it may not read the list, servers use up its watch without an event.
 //
 // So a release of any holder wakes the first waiter, which then wakes the next to take over its
 // watch. New arrivals wake only the first waiter.
@@ -98,7 +99,7 @@ func viewPermits(t *ticket) (view, error) {
 		case ahead != nil && !ahead.held:
 			return view{wake: ahead.wake, ticket: ahead}, nil
 		case v.wake != nil: // it is the first waiter, or the holder ahead counts more permits
-			return view{wake: v.wake}, nil
+			return v, nil
 		}
 	}
 }
@@ -107,10 +108,13 @@ func viewPermits(t *ticket) (view, error) {
 func (t *ticket) listPermits() (v view, line []recipe.Place, err error) {
 	var names []string
 	var stat *zk.Stat
-	if t.near {
-		names, stat, v.wake, err = t.q.c.conn.ChildrenW(t.q.path)
+	if t.near && (t.onList == nil || fired(t.onList)) {
+		names, stat, t.onList, err = t.q.c.conn.ChildrenW(t.q.path)
 	} else {
 		names, stat, err = t.q.c.list(t.q.path)
+	}
+	if t.near {
+		v.wake, v.again = t.onList, t.q.c.SessionTimeout()
 	}
 	if errors.Is(err, zk.ErrNoNode) {
 		return view{gone: true}, nil, nil
@@ -142,7 +146,7 @@ func (c *Client) markHeld(path string) {
 //  2. Create a ticket in <path>/leases, an EPHEMERAL_SEQUENTIAL node.
 //  3. List the tickets there and watch the list. If there are at most k, the permit is taken:
 //     release the mutex.
-//  4. When the watch fires, go to 3.
+//  4. When the watch fires, or after a session timeout, go to 3.
 //
 // A release wakes one waiter, the mutex's holder. Acquire and release take six requests, four
 // of them writes, and about eight behind others.

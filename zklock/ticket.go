@@ -39,10 +39,11 @@ type ticketWait struct {
 	place  int  // waiters ahead as of the last look, -1 if unknown
 
 	// For some protocols only.
-	own   <-chan zk.Event // a watch on the node, if it is slow
-	waits time.Time       // since when its event may be the lock
-	lent  func() bool     // reports that another ticket may hold the lock by this one and continue without it
-	near  bool            // it has waited and is near the head: the next look watches the list
+	own    <-chan zk.Event // a watch on the node, if it is slow
+	waits  time.Time       // since when its event may be the lock
+	lent   func() bool     // reports that another ticket may hold the lock by this one and continue without it
+	near   bool            // it has waited and is near the head: the next look watches the list
+	onList <-chan zk.Event // the watch on the list, nil before the first
 }
 
 // A plainTicket is the state of a ticket whose name may have no unique part, see plain.go.

@@ -26,11 +26,12 @@ func TestNumber(t *testing.T) {
 		{"_c_0123456789abcdef0123456789abcdef-lock-0000000000", 0, true},
 		{"_c_0b6b0a4e-6a7e-4e0c-8b9a-3c1d2e3f4a5b-lock-0000000042", 42, true}, // Curator's
 		{"lock-2147483647", math.MaxInt32, true},
-		{"x-lock--2147483648", math.MinInt32, true}, {"x-lock--000000001", -1, true}, // after the greatest
-		{"x-lock--0000000001", 0, false}, {"x-lock--000000000", 0, false},
-		{"lock-lock-0000000007", 7, true}, {"clock-0000000001", 0, false},
+		{"x-lock--2147483648", math.MinInt32, true}, // after the greatest
+		{"x-lock--000000001", -1, true},             // a billion later
+		{"lock-lock-0000000007", 7, true},
+		{"x-lock--0000000001", 0, false}, {"x-lock--000000000", 0, false}, {"clock-0000000001", 0, false},
 		{"lock-00000000001", 0, false}, {"lock-000000001", 0, false}, {"lock-2147483648", 0, false},
-		{"lock-+000000001", 0, false}, {"lock--", 0, false}, {"", 0, false},
+		{"lock-+000000001", 0, false}, {"lock-", 0, false}, {"lock--", 0, false}, {"_c_x", 0, false}, {"", 0, false},
 	} {
 		if got, ok := number(test.name, "lock-"); ok && got != test.want || ok != test.ok {
 			t.Errorf("number(%q) = %d, %t, want %d, %t", test.name, got, ok, test.want, test.ok)
@@ -219,19 +220,15 @@ func TestTraceAbsent(t *testing.T) {
 	event := make(chan zk.Event)
 	close(event)
 	waiting := &ticket{q: q, p: fairQueue}
-	steps := func(ctx context.Context) float64 {
-		n := testing.AllocsPerRun(500, func() {
-			_, a := q.begin(ctx)
-			a.end(l, nil)
-			waiting.queued = false
-			if _, err := waiting.wait(ctx, view{wake: event}); err != nil {
-				t.Error(err)
-			}
-			l.released()
-		})
-		return n
-	}
-	if n := steps(ctx); n != 0 {
+	if n := testing.AllocsPerRun(500, func() {
+		_, a := q.begin(ctx)
+		a.end(l, nil)
+		waiting.queued = false
+		if _, err := waiting.wait(ctx, view{wake: event}); err != nil {
+			t.Error(err)
+		}
+		l.released()
+	}); n != 0 {
 		t.Errorf("a Lock without a Trace allocates %v times for it", n)
 	}
 	traced := WithTrace(ctx, &Trace{Queued: func(lock.QueuedInfo) {}})
@@ -278,6 +275,15 @@ func TestOwnerKeepsNext(t *testing.T) {
 	o := &Owner{now: next}
 	if held, _ := (&possession{owner: o, outer: lost, holds: map[*Lease]bool{l: true}}).leave(l); held || o.now != next {
 		t.Errorf("the lost one was held: %t; the next is kept: %t", held, o.now == next)
+	}
+}
+
+// TestShutdownLeavesParts: Shutdown does not end the mutexes of a Multi whose Unlock has begun.
+func TestShutdownLeavesParts(t *testing.T) {
+	first := &Lease{q: &queue{c: new(Client)}, life: newLife(t.Context()), free: func() (bool, error) { return true, nil }}
+	last := &Lease{q: first.q, life: newLife(t.Context()), free: func() (bool, error) { return !first.revoke(ErrClosed), nil }}
+	if held, err := join([]*Lease{first, last}).free(); !held || err != nil {
+		t.Errorf("held = %t, %v", held, err)
 	}
 }
 

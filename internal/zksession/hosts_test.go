@@ -14,14 +14,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"locklab/internal/require"
 )
 
 func hostsOf(t *testing.T, lookup func(context.Context, string) ([]string, error), addrs ...string) *hosts {
 	t.Helper()
 	servers, err := parseServers(addrs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	z := &Conn{dialing: t.Context()}
 	return z.newHosts(servers, lookup)
 }
@@ -272,10 +272,10 @@ func TestParseServers(t *testing.T) {
 		}
 	}
 	for addr, why := range map[string]string{
-		"": "host:port", ".:2181": "host:port", " zk-0:2181": "host:port", "me@zk-0:2181": "host:port",
-		"a:b:2181": "[host]:port", "::1": "[host]:port",
+		"": "host:port", ":2181": "host:port", ".:2181": "host:port", " zk-0:2181": "host:port", "me@zk-0:2181": "host:port",
+		"a:b:2181": "[host]:port", "::1": "[host]:port", "::1:2181": "[host]:port",
 		"zk-0:2181/app": "chroot", "zk-0:2181,zk-1:2181": "one server", "zookeeper://zk-0": "URL",
-		"zk-0:": "1 to 65535", "zk-0:0": "1 to 65535", "zk-0:65536": "1 to 65535", "zk-0:-1": "1 to 65535",
+		"zk-0:": "1 to 65535", "zk-0:0": "1 to 65535", "zk-0:65536": "1 to 65535", "zk-0:-1": "1 to 65535", "zk-0:zookeeper": "1 to 65535",
 	} {
 		if err := CheckServers([]string{"127.0.0.1:2181", addr}); err == nil || !strings.Contains(err.Error(), why) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%q: %v, want an error of one line about %q", addr, err, why)

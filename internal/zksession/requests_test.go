@@ -91,9 +91,8 @@ func TestManyWatches(t *testing.T) {
 			z := connectServer(t, zksession.Options{Servers: at.Addrs[0]})
 			for i := range watches {
 				path := fmt.Sprintf("/%0999d", i)
-				if _, _, _, err := z.ExistsW(strings.Replace(path, "0", "x", 1)); err != nil {
-					t.Fatal(err)
-				}
+				_, _, _, err := z.ExistsW(strings.Replace(path, "0", "x", 1))
+				require.NoError(t, err)
 			}
 			for range 20 { // a busy machine can be late with the watches
 				before := z.Link()
