@@ -274,7 +274,7 @@ func TestSubscriptionWakes(t *testing.T) {
 		{"gives up awake", false, []any{unlocked}, []leaving{{0, false}}, []bool{false, true, false}},
 		{"all give up", false, []any{unlocked}, []leaving{{0, false}, {1, false}, {2, false}}, []bool{false, false, false}},
 	} {
-		s := &subscription{c: new(Client), channel: "c", every: test.every}
+		s := &subscription{c: new(Client), every: test.every}
 		waiters := []*listener{s.join(), s.join(), s.join()}
 		for _, m := range test.hear {
 			s.hear(m)
