@@ -118,7 +118,7 @@ func NewClient(rdb redis.UniversalClient, o ClientOptions) *Client {
 	c.clock, c.name, c.trace = cmp.Or(o.clock, boottime.New(nil)), o.Name, o.Trace
 	c.leases, c.separate = make(map[*Lease]bool), o.Blocking != nil
 	c.id, c.noTask.L = c.identity(), &c.mu
-	c.subs.all = make(map[string]*subscription)
+	c.subs.all = make(map[topic]*subscription)
 	c.mail.boxes, c.mail.readers = make(map[string]*mailbox), make(map[*reader]bool)
 	if b, ok := o.Blocking.(*redis.Client); ok && b.Options().MaxRetries > 0 {
 		c.misuse = fmt.Errorf("%w: ClientOptions.Blocking repeats requests: set its MaxRetries to -1", ErrUsage)

@@ -92,8 +92,6 @@ func TestContendersShared(t *testing.T) {
 	first, second := lockNow(t, m.RLocker()), lockNow(t, m.RLocker())
 	requireContenders(t, time.Now().Add(-patience/2), m.Holders, redislock.Contender{Token: first.Token()}, redislock.Contender{Token: second.Token()})
 	tokens := redislock.Companion(name, "tokens")
-	requireNoError(t, link.client.PExpire(t.Context(), tokens, time.Minute).Err()) // as after a day
-	waitUntil(t, "a renewal keeps the tokens", func() bool { return link.client.PTTL(t.Context(), tokens).Val() > time.Hour })
 	for owner, token := range link.client.HGetAll(t.Context(), tokens).Val() {
 		if token == strconv.FormatUint(first.Token(), 10) {
 			link.client.ZAddXX(t.Context(), name, redis.Z{Member: owner, Score: 1})
@@ -104,6 +102,14 @@ func TestContendersShared(t *testing.T) {
 	}
 	requireLost(t, first)
 	unlockLease(t, second)
+	one := c.Semaphore(name, 1, redislock.Options{TTL: 48 * time.Hour})
+	held := lockNow(t, one)
+	next := beginLock(t, one)
+	waitUntil(t, "the next waits", func() bool { return queueOf(t, link.client, name) })
+	unlockLease(t, held)
+	held = takeLease(t, next)
+	waitUntil(t, "a renewal after a handover keeps the token for the lease", func() bool { return link.client.PTTL(t.Context(), tokens).Val() > 25*time.Hour })
+	unlockLease(t, held)
 
 	foreign := newKey()
 	link.client.Set(t.Context(), foreign, "by hand", time.Minute)

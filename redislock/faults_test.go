@@ -107,6 +107,15 @@ func foreignKey(t *testing.T, at harness.Endpoint) {
 		}
 		requireLost(t, l)
 		c.client.Del(t.Context(), key)
+		for _, what := range []string{"queue", "tokens"} {
+			l, other := lockNow(t, m), redislock.Companion(key, what)
+			c.client.Del(t.Context(), other)
+			requireNoError(t, c.client.SetNX(t.Context(), other, "by hand", time.Minute).Err())
+			if err := l.Unlock(t.Context()); err != nil || c.client.Exists(t.Context(), key).Val() > 0 {
+				t.Errorf("%s: Unlock with a foreign %s = %v, and the lock must be free", kind, what, err)
+			}
+			c.client.Del(t.Context(), other)
+		}
 	}
 }
 

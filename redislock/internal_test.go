@@ -187,8 +187,9 @@ func TestLatePart(t *testing.T) {
 	})
 }
 
-// TestHandoverCheck: a handover is checked after its grant. Only the first Close passes the check
-// on: a later one would begin a goroutine that the first no longer awaits, and panic.
+// TestHandoverCheck: a handover is checked after its grant, and late releases wake the waiters
+// once in that time. Only the first Close passes the check on: a later one would begin a
+// goroutine that the first no longer awaits, and panic.
 func TestHandoverCheck(t *testing.T) {
 	c := namesTest(t)
 	m, began := c.queue("name", Options{HandoffTimeout: DefaultTTL}), c.clock.Now()
@@ -196,6 +197,15 @@ func TestHandoverCheck(t *testing.T) {
 	b := c.mail.boxes[m.keys[3]+c.id]
 	if b.check(); b.guarded == nil || b.guardAt.Before(began.Add(DefaultTTL+watchLate)) {
 		t.Errorf("a handover is checked %v after its grant began, of %v", b.guardAt.Sub(began), DefaultTTL)
+	}
+	w, woken := m.enter(nil), 0
+	for range 3 { // releases that are late
+		m.sends().late()
+		woken += len(w.notification)
+		w.notification = make(chan notification, 1)
+	}
+	if woken != 1 {
+		t.Errorf("three late releases wake a waiter %d times in a grant, want once", woken)
 	}
 	if first, second := len(c.mail.close()), len(c.mail.close()); first != 1 || second != 0 {
 		t.Errorf("%d checks are passed on, then %d; want 1, then none", first, second)
@@ -274,7 +284,7 @@ func TestSubscriptionWakes(t *testing.T) {
 		{"gives up awake", false, []any{unlocked}, []leaving{{0, false}}, []bool{false, true, false}},
 		{"all give up", false, []any{unlocked}, []leaving{{0, false}, {1, false}, {2, false}}, []bool{false, false, false}},
 	} {
-		s := &subscription{c: new(Client), channel: "c", every: test.every}
+		s := &subscription{c: new(Client), every: test.every}
 		waiters := []*listener{s.join(), s.join(), s.join()}
 		for _, m := range test.hear {
 			s.hear(m)

@@ -59,7 +59,7 @@ func (k *keyLock) acquire(ctx context.Context, try bool) (*Lease, error) {
 
 func (k *keyLock) strategy() (wait waitFunc, end func(served bool)) {
 	if k.channel != "" {
-		return k.c.messages(k.channel, true, k.o.TTL)
+		return k.c.messages(topic{k.name, k.channel}, true, k.o.TTL)
 	}
 	return func(ctx context.Context, n int, _ time.Duration) (lock.Wake, error) {
 		return lock.WakeTime, k.c.rest(ctx, k.pause(n))

@@ -69,7 +69,12 @@ type mailbox struct {
 	reader  *reader       // nil while it is not read
 	alone   bool          // its reader must read no other mailbox
 	left    time.Time     // when the last waiter left
+	asked   time.Time     // when they were last woken for a late release
 
+	guarding
+}
+
+type guarding struct {
 	guarded *queue      // to check the latest handover with; nil if done
 	guardAt time.Time   // when
 	guard   *time.Timer // nil before the first
@@ -252,8 +257,9 @@ func answer(reply *redis.Cmd) (n int, notifications []string, err error) {
 	return n, notifications, nil
 }
 
-// An outgoing is a release without a reply yet. The reply may carry a notification for one
-// of the waiters, so they ask each time the release has taken another grant timeout.
+// An outgoing is a release without a reply yet. The reply may carry a notification for one of the
+// waiters, so they ask in each grant timeout while there is a late release. Any number of them
+// wakes the waiters once: else a thousand that give up together would occupy c.mail.
 type outgoing struct {
 	box   *mailbox
 	grant time.Duration
@@ -272,10 +278,15 @@ func (m *queue) sends() *outgoing {
 func (o *outgoing) late() {
 	o.box.c.mail.Lock()
 	defer o.box.c.mail.Unlock()
-	if !o.over {
-		o.box.wakeAllLocked()
-		o.timer.Reset(o.grant)
+	if o.over {
+		return
 	}
+	now := o.box.c.clock.Now()
+	if now.Sub(o.box.asked) >= o.grant {
+		o.box.asked = now
+		o.box.wakeAllLocked()
+	}
+	o.timer.Reset(o.box.asked.Add(o.grant).Sub(now))
 }
 
 func (o *outgoing) end() {

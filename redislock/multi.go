@@ -89,7 +89,7 @@ func (m *Multi) takeAll(ctx context.Context, try bool) (l *Lease, again bool, er
 		if err != nil {
 			lost := slices.ContainsFunc(j.members(), func(l *Lease) bool { return l.Err() != nil })
 			_, _ = j.unwind(ctx) // a failed release ends with its lease
-			return nil, lost && ctx.Err() == nil && m.base.c.closedErr() == nil, err
+			return nil, lost, err
 		}
 		defer context.AfterFunc(l.alive, giveUp)()
 		j.add(l)

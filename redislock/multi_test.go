@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"locklab/harness"
+	locks "locklab/lock"
 	"locklab/redislock"
 )
 
@@ -16,6 +17,7 @@ func TestMulti(t *testing.T) {
 		{"names, tokens and deadline", multiNames},
 		{"all or none", multiAllOrNone},
 		{"a part is lost while waiting", multiLostWaiting},
+		{"a part is lost as the context ends", multiLostEnding},
 		{"a part is lost while held", multiLostHeld},
 	})
 }
@@ -79,6 +81,29 @@ func multiLostWaiting(t *testing.T, at harness.Endpoint) {
 		t.Errorf("the first belongs to %q after %q, and Err is %v", now, stolen, l.Err())
 	}
 	unlockLease(t, l)
+}
+
+// multiLostEnding: Lock returns the error of its context, not of the wait that the loss ended.
+func multiLostEnding(t *testing.T, at harness.Endpoint) {
+	c := dialServer(t, at)
+	client := newClient(t, c)
+	first, last := newSortedKeys()
+	holder := lockNow(t, client.Mutex(last, redislock.Options{}))
+	boom := errors.New("boom")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	withdraws := &redislock.Trace{
+		Queued: func(locks.QueuedInfo) { c.client.Del(t.Context(), first) },
+		Sent: func(i locks.SentInfo) {
+			if i.Op == "release" {
+				cancel(boom)
+			}
+		},
+	}
+	_, err := newClient(t, dialServer(t, at)).Multi([]string{first, last}, redislock.Options{TTL: time.Second}).Lock(redislock.WithTrace(ctx, withdraws))
+	if !errors.Is(err, boom) || !errors.Is(err, redislock.ErrNotAcquired) {
+		t.Errorf("Lock = %v, want ErrNotAcquired and the cause of the context", err)
+	}
+	unlockLease(t, holder)
 }
 
 func multiLostHeld(t *testing.T, at harness.Endpoint) {

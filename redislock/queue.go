@@ -303,7 +303,7 @@ func (m *queue) release(ctx context.Context, w *queued, owned bool) (held bool, 
 	err = m.c.persist(ctx, func(ctx context.Context, again bool) error { // again: an earlier request may have done it
 		sent := m.c.clock.Now()
 		n, notifications, err := answer(m.call(m.kind.release, w, m.o.HandoffTimeout.Milliseconds()).run(ctx, m.c.rdb))
-		if splitSlot(err) {
+		if splitSlot(err) || verdictOf(err) == foreign {
 			n, err = m.free(ctx, w, owned, err)
 		}
 		// n < 0: the library may have repeated a request after a lost reply.

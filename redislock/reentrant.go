@@ -142,7 +142,7 @@ func (o *Owner) acquire(ctx context.Context, try bool) (*Lease, error) {
 	}
 	fresh := &hold{field: m.id + ":" + strconv.FormatInt(m.threads.Add(1), 10), leases: make(map[*Lease]bool)}
 	a := attempts{base: &m.base, try: try, undo: func(ctx context.Context) (bool, error) { return o.undo(ctx, fresh) }}
-	wait, end := m.c.messages(m.channel, false, m.o.TTL)
+	wait, end := m.c.messages(topic{m.name, m.channel}, false, m.o.TTL)
 	l, err := a.run(ctx, func() (*Lease, time.Duration, error) { return o.ask(ctx, fresh) }, wait)
 	end(l != nil)
 	return l, err

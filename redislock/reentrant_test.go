@@ -2,6 +2,7 @@ package redislock_test
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"testing"
@@ -18,6 +19,7 @@ func TestReentrant(t *testing.T) {
 		{"lost here, not yet in the server", reentrantLostHere},
 		{"one owner, many goroutines", reentrantGoroutines},
 		{"TryLock beside a Lock of its owner", reentrantTry},
+		{"two locks with one channel", reentrantBraces},
 		{"Lock during an Unlock of its owner", func(t *testing.T, at harness.Endpoint) {
 			lockRepeatedly(t, newClient(t, dialServer(t, at)).Reentrant(newKey(), redislock.Options{}).Owner(), 3, 300, func(*redislock.Lease) {})
 		}},
@@ -92,6 +94,24 @@ func reentrantGoroutines(t *testing.T, at harness.Endpoint) {
 	requireTaken(t, "one of eight is left", rival)
 	unlockLease(t, leases[0])
 	unlockLease(t, lockNow(t, rival))
+}
+
+// reentrantBraces: a message about a lock also wakes a waiter if another lock of that channel has one.
+func reentrantBraces(t *testing.T, at harness.Endpoint) {
+	c, w := dialServer(t, at), dialServer(t, at)
+	holder, waiter, name := newClient(t, c), newClient(t, w), "locklab:redislock-test-"+rand.Text()
+	before := w.Counts()
+	var held [2]*redislock.Lease
+	var got [2]<-chan *redislock.Lease
+	for i, name := range []string{"{" + name + "}", name} {
+		held[i] = lockNow(t, holder.Reentrant(name, redislock.Options{}))
+		got[i] = beginLock(t, waiter.Reentrant(name, redislock.Options{}))
+		waitUntil(t, "it has asked and listens", func() bool { return w.Counts().Sub(before).Requests >= uint64(3+i) })
+	}
+	for i := range 2 {
+		unlockLease(t, held[1-i])
+		unlockLease(t, takeLease(t, got[1-i]))
+	}
 }
 
 func reentrantTry(t *testing.T, at harness.Endpoint) {

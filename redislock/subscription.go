@@ -20,9 +20,9 @@ import (
 // woken to ask again. Only a connection that is dead without either end noticing hides a message
 // longer: until the end of the lease that the server reported to the waiter.
 type subscription struct {
-	c       *Client
-	channel string
-	every   bool // every message, and every failure, wakes all waiters
+	c *Client
+	topic
+	every bool // every message, and every failure, wakes all waiters
 
 	// c.subs guards these.
 	waiters []*listener   // in order of arrival
@@ -30,6 +30,9 @@ type subscription struct {
 	err     error         // why the last subscription failed
 	idle    *time.Timer   // ends it; nil before the first
 }
+
+// A topic is a lock and its channel, which may be the channel of another lock too.
+type topic struct{ lock, channel string }
 
 type listener struct{ woken chan struct{} } // has room for one
 
@@ -39,16 +42,16 @@ const (
 	readUnlockMessage = "1" // wakes every waiter
 )
 
-// subscriptions are those of a client that have waiters or a connection, by channel.
+// subscriptions are those of a client that have waiters or a connection.
 type subscriptions struct {
 	sync.Mutex
-	all map[string]*subscription
+	all map[topic]*subscription
 }
 
-// messages returns how one Lock waits for a message of channel, for ttl if it is unknown how long
-// the lock is taken, and a function to call at its end.
-func (c *Client) messages(channel string, every bool, ttl time.Duration) (waitFunc, func(served bool)) {
-	s, w := c.join(channel, every) // before the first attempt, so that no later message is missed
+// messages returns how one Lock waits for a message of at, for ttl if it is unknown how long the
+// lock is taken, and a function to call at its end.
+func (c *Client) messages(at topic, every bool, ttl time.Duration) (waitFunc, func(served bool)) {
+	s, w := c.join(at, every) // before the first attempt, so that no later message is missed
 	return func(ctx context.Context, _ int, left time.Duration) (why lock.Wake, err error) {
 		if err := s.listen(); err != nil {
 			return "", err
@@ -65,13 +68,13 @@ func (c *Client) messages(channel string, every bool, ttl time.Duration) (waitFu
 	}, func(served bool) { s.leave(w, served) }
 }
 
-func (c *Client) join(channel string, every bool) (*subscription, *listener) {
+func (c *Client) join(at topic, every bool) (*subscription, *listener) {
 	c.subs.Lock()
 	defer c.subs.Unlock()
-	s := c.subs.all[channel]
+	s := c.subs.all[at]
 	if s == nil {
-		s = &subscription{c: c, channel: channel, every: every}
-		c.subs.all[channel] = s
+		s = &subscription{c: c, topic: at, every: every}
+		c.subs.all[at] = s
 	}
 	return s, s.join()
 }
@@ -100,7 +103,7 @@ func (s *subscription) leave(w *listener, served bool) {
 	case s.pubsub != nil:
 		s.idle = callAfter(s.idle, mailboxLinger, s.stop)
 	default:
-		delete(s.c.subs.all, s.channel)
+		delete(s.c.subs.all, s.topic)
 	}
 }
 
@@ -110,7 +113,7 @@ func (s *subscription) stop() {
 	if len(s.waiters) == 0 && s.pubsub != nil {
 		s.pubsub.Close() // also ends read
 		s.pubsub = nil
-		delete(s.c.subs.all, s.channel)
+		delete(s.c.subs.all, s.topic)
 	}
 }
 

@@ -8,8 +8,8 @@
 --   -1  neither: the caller's time was over, or the request is a repetition
 here = mailbox(ARGV[1])
 reap()
+local absent = redis.call('ZREM', KEYS[2], ARGV[1]) == 0 -- first: it fails if the key has another type
 local held = dismiss(ARGV[1])
-local absent = redis.call('ZREM', KEYS[2], ARGV[1]) == 0
 local _, others = serve(tonumber(ARGV[2]))
 if held then
   return reply(others and 2 or 1)

@@ -6,5 +6,5 @@ if not holds(ARGV[1]) then
   return 0
 end
 prolong(ARGV[1], ARGV[2])
-pcall(keep, ARGV[3], 86400000)
+pcall(keep, ARGV[3], math.max(ARGV[2], 86400000))
 return 1
