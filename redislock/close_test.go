@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -229,6 +230,75 @@ func TestCloseStuck(t *testing.T) {
 	case <-time.After(patience):
 		t.Error("Close does not return")
 	}
+}
+
+type drainRun struct {
+	kind  lockKind
+	name  string
+	locks []tryLocker // one for each client
+	times atomic.Int32
+}
+
+// TestDrain: after random faults no lock of any kind is free while it has waiters.
+func TestDrain(t *testing.T) {
+	r := startAll(t, deployments[0])[0]
+	const window = 1500 * time.Millisecond
+	admin := r.connect(t)
+	var runs []*drainRun
+	for _, k := range lockKinds {
+		d := &drainRun{kind: k, name: newName()}
+		for range 2 {
+			d.locks = append(d.locks, k.make(r.client(t), d.name, redislock.Options{TTL: 2 * time.Second, HandoffTimeout: 100 * time.Millisecond}))
+		}
+		runs = append(runs, d)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), window)
+	defer cancel()
+	var all sync.WaitGroup
+	all.Go(func() { // connections break, all at once
+		for ctx.Err() == nil {
+			time.Sleep(window / 8)
+			admin.ClientKillByFilter(t.Context(), "TYPE", []string{"normal", "pubsub"}[rand.IntN(2)], "SKIPME", "yes")
+		}
+	})
+	for _, d := range runs {
+		for i := range 4 {
+			all.Go(func() {
+				for ctx.Err() == nil {
+					d.step(t, d.locks[i%2])
+				}
+			})
+		}
+	}
+	all.Wait()
+	for _, d := range runs {
+		began := time.Now()
+		waitUntil(t, d.kind.name+": nothing is left", func() bool { return len(leftOf(t, admin, d.name)) == 0 })
+		t.Logf("%s: %d acquisitions; drained %v later", d.kind.name, d.times.Load(), time.Since(began))
+		if d.times.Load() < 5 {
+			t.Errorf("%s: hardly anything happened", d.kind.name)
+		}
+	}
+}
+
+func (d *drainRun) step(t *testing.T, m tryLocker) {
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	if rand.IntN(4) == 0 {
+		ctx, cancel = context.WithTimeout(ctx, rand.N(10*time.Millisecond))
+		defer cancel()
+	}
+	began := time.Now()
+	l, err := m.Lock(ctx)
+	if err != nil {
+		if time.Since(began) > patience/2 {
+			t.Errorf("%s: a waiter was stuck: %v", d.kind.name, err)
+		}
+		return
+	}
+	time.Sleep(time.Millisecond)
+	d.times.Add(1)
+	l.Unlock(ctx) // it may have been lost with its connection
 }
 
 func queueOf(t *testing.T, rdb redis.UniversalClient, name string) bool {
