@@ -15,7 +15,6 @@ import (
 func TestCohort(t *testing.T) {
 	runOnServer(t, []serverTest{
 		{"requests and tokens", cohortRequests},
-		{"two processes", cohortProcesses},
 		{"the last waiter leaves", cohortWithdraws},
 		{"a lease is lost", cohortLost},
 		{"options", cohortOptions},
@@ -59,39 +58,6 @@ func cohortRequests(t *testing.T, at harness.Endpoint) {
 	if least, most := uint64(workers*each/inARow*2), uint64(workers*each/2); got < least || got > most {
 		t.Errorf("%d acquisitions, up to %d in a row, cost %d requests, want %d to %d", workers*each, inARow, got, least, most)
 	}
-}
-
-// cohortProcesses: no process exceeds its row, and tokens rise across processes.
-func cohortProcesses(t *testing.T, at harness.Endpoint) {
-	const inARow = 4
-	key := newKey()
-	var mu sync.Mutex // for the race detector; the lock guards these
-	var last, batch uint64
-	holder, streak := -1, 0
-	var wg sync.WaitGroup
-	for p := range 2 {
-		m := newClient(t, dialServer(t, at)).Cohort(key, redislock.CohortOptions{Handovers: inARow - 1})
-		wg.Go(func() {
-			lockRepeatedly(t, m, 3, 40, func(l *redislock.Lease) {
-				mu.Lock()
-				defer mu.Unlock()
-				if l.Token() <= last {
-					t.Errorf("token %d after %d", l.Token(), last)
-				}
-				if last = l.Token(); last>>12 == batch && holder == p {
-					streak++
-				} else if last>>12 == batch {
-					t.Errorf("two processes share the server's token %d", batch)
-				} else {
-					streak = 1
-				}
-				if holder, batch = p, last>>12; streak > inARow {
-					t.Errorf("%d acquisitions in a row, want %d at most", streak, inARow)
-				}
-			})
-		})
-	}
-	wg.Wait()
 }
 
 func cohortWithdraws(t *testing.T, at harness.Endpoint) {

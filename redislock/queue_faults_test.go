@@ -99,30 +99,6 @@ func queueCancelMiddle(t *testing.T, at harness.Endpoint) {
 
 func retryThrice(o *redis.Options) { o.MaxRetries = 3 }
 
-func queueManyLate(t *testing.T, at harness.Endpoint) {
-	const grant, clients, span = 300 * time.Millisecond, 100, time.Second
-	watch, key := dialServer(t, at), newKey()
-	p := newPeer(t, at)
-	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
-	l := lockNow(t, newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}))
-	startWaiters(t, watch, m, clients)
-	before := p.link.Counts().Requests
-	watch.client.RPush(t.Context(), key+":~mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
-	waitUntil(t, "the notification is read", func() bool { return p.link.Counts().Requests >= before+clients })
-	before = p.link.Counts().Requests
-	time.Sleep(span)
-	asked := float64(p.link.Counts().Requests - before)
-	want := 0.0
-	for i := range clients {
-		want += float64(span / (grant / 3 * time.Duration(i+1)))
-	}
-	t.Logf("%d waiters asked %.0f times in %v, by the rule %.0f", clients, asked, span, want)
-	if asked < want/2 || asked > want*2 {
-		t.Error("they do not keep to the rule")
-	}
-	unlockLease(t, l)
-}
-
 // queueLateToAnother: the late notification is for another waiter than the skipped ones.
 func queueLateToAnother(t *testing.T, at harness.Endpoint) {
 	watch, key := dialServer(t, at), newKey()
@@ -307,25 +283,5 @@ func queueGrantToNone(t *testing.T, at harness.Endpoint) {
 	left := time.Now()
 	l, came := next.lease(t)
 	requireBetween(t, "a handover past a waiter that has gone", came.Sub(left), 0, 2*time.Second)
-	unlockLease(t, l)
-}
-
-// manyWaitersAsk: many waiters of a held lock ask about once a lease, not all at once.
-func manyWaitersAsk(t *testing.T, at harness.Endpoint) {
-	const lease, grant, clients, leases = 900 * time.Millisecond, 300 * time.Millisecond, 100, 4
-	watch, key := dialServer(t, at), newKey()
-	o := redislock.Options{TTL: lease, HandoffTimeout: grant}
-	p := newPeer(t, at)
-	m := p.Mutex(key, o)
-	l := lockNow(t, newPeer(t, at).Mutex(key, o))
-	startWaiters(t, watch, m, clients)
-	before, began := p.link.Counts().Requests, time.Now()
-	time.Sleep(leases * lease)
-	each := float64(p.link.Counts().Requests-before) / clients / (time.Since(began).Seconds() / lease.Seconds())
-	t.Logf("%d waiters asked %.2f times in each lease, each", clients, each)
-	if each < 0.5 || each > 1.6 {
-		t.Errorf("each waiter asked %.2f times in each lease, want 1 to 1.5", each)
-	}
-	expectNoError(t, l.Err())
 	unlockLease(t, l)
 }

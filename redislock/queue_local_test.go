@@ -20,7 +20,6 @@ func TestQueueLocal(t *testing.T) {
 		{"lost reply", localLostReply},
 		{"lost reply to a waiter that gives up", localLostLeave},
 		{"no reply", localNoReply},
-		{"order between processes", localOrder},
 		{"readers", localReaders},
 	})
 }
@@ -114,35 +113,6 @@ func localNoReply(t *testing.T, at harness.Endpoint) {
 		expectNoError(t, next.Err())
 		unlockLease(t, next)
 	}
-}
-
-// localOrder: waiters are served in order, and tokens rise, though the server loses its counter.
-func localOrder(t *testing.T, at harness.Endpoint) {
-	watch, key := dialServer(t, at), newKey()
-	here, there := newPeer(t, at).Mutex(key, redislock.Options{}), newPeer(t, at).Mutex(key, redislock.Options{})
-	l := lockNow(t, here)
-	var ws []*waiter
-	for _, m := range []*redislock.Mutex{here, here, there, here, there, there, here} {
-		ws = append(ws, enqueueWaiter(t, watch, m))
-	}
-	last := l.Token()
-	for i, w := range ws {
-		unlockLease(t, l)
-		l, _ = w.lease(t)
-		if l.Token() <= last {
-			t.Errorf("token %d after %d", l.Token(), last)
-		}
-		last = l.Token()
-		watch.client.Del(t.Context(), key+":~token") // as if the data were lost
-		for _, later := range ws[i+1:] {
-			select {
-			case <-later.got:
-				t.Fatalf("a waiter is served before waiter %d has left", i)
-			default:
-			}
-		}
-	}
-	unlockLease(t, l)
 }
 
 // localReaders: readers of one process, in one mailbox, renew their leases together.

@@ -21,10 +21,9 @@ func TestQueue(t *testing.T) {
 	runAlone(t, at, []serverTest{
 		{"requests at any number of waiters", queueCommands},
 		{"cancelled: middle", queueCancelMiddle},
-		{"many waiters whose notifications are read late", queueManyLate},
+		{"checks of a handover", queueChecks},
 		{"late notification to another", queueLateToAnother},
 		{"grant to a waiter that has gone", queueGrantToNone},
-		{"many that wait", manyWaitersAsk},
 	})
 	waits := map[string]func(*testing.T){ // they mostly wait for timeouts, far above concurrent load
 		"fixed":             func(t *testing.T) { queueFixed(t, at) },
@@ -34,6 +33,23 @@ func TestQueue(t *testing.T) {
 		waits[d.name] = func(t *testing.T) { d.run(t, at) }
 	}
 	runConcurrently(t, 4, waits) // the longest waits for a quarter of the total
+}
+
+// queueChecks: a check that hands the lock on, or may have, is followed by another.
+func queueChecks(t *testing.T, at harness.Endpoint) {
+	for _, row := range []struct {
+		waiters []string
+		lose    int32 // replies
+		again   bool
+	}{{nil, 0, false}, {[]string{"GHOST:1"}, 0, true}, {[]string{"GHOST:1"}, 1, true}} {
+		c, key := dialServer(t, at), newKey()
+		requireNoError(t, redislock.LoadQueueScripts(t.Context(), c.client))
+		addDeadWaiters(t, c, key, row.waiters...)
+		c.lose.Store(row.lose)
+		if got := redislock.CheckHandover(newClient(t, c).Mutex(key, redislock.Options{})); got != row.again {
+			t.Errorf("%+v: it checks again: %t", row, got)
+		}
+	}
 }
 
 // runConcurrently runs the tests, at most that many at a time.
@@ -169,18 +185,6 @@ func enqueueWaiter(t *testing.T, watch *link, m keyed) *waiter {
 	}()
 	waitUntil(t, "the waiter comes", func() bool { return countWaiting(t, watch, m.Name()) > before })
 	return w
-}
-
-// startWaiters starts n Locks of m, which end with the test, and returns when all are in the queue.
-func startWaiters(t *testing.T, watch *link, m keyed, n int) {
-	t.Helper()
-	ctx, stop := context.WithCancel(t.Context())
-	var working sync.WaitGroup
-	for range n {
-		working.Go(func() { m.Lock(ctx) })
-	}
-	t.Cleanup(func() { stop(); working.Wait() })
-	waitUntil(t, "all are in the queue", func() bool { return countWaiting(t, watch, m.Name()) == int64(n) })
 }
 
 func (w *waiter) lease(t *testing.T) (*redislock.Lease, time.Time) {
