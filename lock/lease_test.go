@@ -16,15 +16,17 @@ type fake struct {
 	alive  context.Context
 	end    context.CancelCauseFunc
 	unlock error
+
+	unlocks func() // called by Unlock
 }
 
 func newFake() *fake {
-	f := new(fake)
+	f := &fake{unlocks: func() {}}
 	f.alive, f.end = context.WithCancelCause(context.Background())
 	return f
 }
 
-func (f *fake) Unlock(context.Context) error { f.end(errReleased); return f.unlock }
+func (f *fake) Unlock(context.Context) error { f.unlocks(); f.end(errReleased); return f.unlock }
 func (f *fake) Done() <-chan struct{}        { return f.alive.Done() }
 func (f *fake) Err() error                   { return context.Cause(f.alive) }
 
@@ -160,6 +162,13 @@ func TestLocker(t *testing.T) {
 	k.Lock()
 	mustPanic(errTest, k.Unlock)
 	k.Lock() // the panic left it usable
+	f.unlocks = func() {
+		if mu := &k.(*locker[*fake]).mu; mu.TryLock() {
+			mu.Unlock()
+			t.Error("another could lock it before its lease is unlocked, and replace that")
+		}
+	}
+	mustPanic(errTest, k.Unlock)
 	fails := Locker(func(context.Context) (*fake, error) { return nil, errTest }, errNotHeld)
 	mustPanic(errTest, fails.Lock)
 	mustPanic(errTest, fails.Lock)

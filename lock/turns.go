@@ -60,7 +60,6 @@ func (t *Turns[G]) Leave(w *Waiter[G]) (g G, served bool) {
 		return <-w.Got, true
 	}
 	t.line.Remove(w.place)
-	w.place = nil
 	if t.line.Len() == 0 && t.recall != nil {
 		t.recall()
 	}

@@ -26,23 +26,25 @@ func TestTurnsKeepOrder(t *testing.T) {
 	if turns.Serve(giveAlways(4)) || !turns.busy {
 		t.Error("served without waiters, or idle before Next")
 	}
-	if turns.Next(countAsks(&started)); turns.busy || started != 1 || !turns.Try() {
+	if turns.Next(countAsks(&started)); turns.busy || started != 1 || !turns.Try() || turns.Try() {
 		t.Errorf("busy without waiters, after %d requests", started)
 	}
 }
 
 // TestTurnsRecall: the request is recalled when the last waiter leaves, not before.
 func TestTurnsRecall(t *testing.T) {
+	ended, end := context.WithCancel(t.Context())
+	end()
 	var turns Turns[int]
 	started := 0
 	first, _ := turns.Join(countAsks(&started))
 	last, _ := turns.Join(countAsks(&started))
 	var next *Waiter[int]
 	asked := turns.Request(t.Context(), func(ctx context.Context) error {
-		if _, served := turns.Leave(first); served || ctx.Err() != nil {
+		if _, served := turns.Await(ended, t.Context(), first); served || ctx.Err() != nil {
 			t.Errorf("served %t, while another waits the request ends with %v", served, ctx.Err())
 		}
-		if _, served := turns.Leave(last); served || ctx.Err() == nil {
+		if _, served := turns.Await(t.Context(), ended, last); served || ctx.Err() == nil {
 			t.Errorf("served %t, or not recalled", served)
 		}
 		next, _ = turns.Join(countAsks(&started))
@@ -80,7 +82,12 @@ func TestTurnsServedWhileLeaving(t *testing.T) {
 // TestTurnsClosed: a queue whose client cannot ask stays idle.
 func TestTurnsClosed(t *testing.T) {
 	var turns Turns[int]
-	if turns.Join(func() bool { return false }); turns.busy {
-		t.Error("busy without a request")
+	for _, next := range []func(func() bool){func(start func() bool) { turns.Join(start) }, turns.Next} {
+		if next(func() bool { return false }); turns.busy {
+			t.Error("busy without a request")
+		}
+	}
+	if turns.Next(func() bool { return true }); !turns.busy {
+		t.Error("idle with a waiter, whom no request serves")
 	}
 }

@@ -217,8 +217,8 @@ func (c *Client) later(name string, until time.Time, err error, f func(context.C
 	d, all := c.owe(name, err)
 	if c.closedErr() == nil && all > maxLater || !c.task(func() {
 		pause := laterPause
-		for now := c.clock.Now(); now.Before(until) && c.pause(c.open, pause/2+rand.N(pause)); now = c.clock.Now() {
-			ctx, cancel := context.WithTimeout(c.open, min(unlockWait, until.Sub(now)))
+		for c.clock.Now().Before(until) && c.pause(c.open, pause/2+rand.N(pause)) {
+			ctx, cancel := context.WithTimeout(c.open, min(unlockWait, c.clock.Until(until)))
 			_, err := f(ctx)
 			cancel()
 			c.pay(d, err)

@@ -146,7 +146,8 @@ func TestShutdownDuringGrant(t *testing.T) {
 }
 
 // TestShutdownNames: Shutdown with an expired context names a lock whose Unlock has ended the
-// lease without a request yet, and a lock that the server grants after the client has closed.
+// lease without a request yet, and a lock that the server grants after the client has closed. Without
+// an end it gives back a lock that the server has granted to a Lock in progress.
 func TestShutdownNames(t *testing.T) {
 	at := runParallel(t)
 	admin := dialServer(t, at).client
@@ -157,20 +158,29 @@ func TestShutdownNames(t *testing.T) {
 		redislock.BeginUnlock(lockNow(t, open(unlocking, name, redislock.Options{})))
 		requireNamed(t, kind+", Unlock", unlocking.Shutdown(expired), name)
 
-		rdb, shut := dialServer(t, at), make(chan error, 1)
-		c, granted := newClient(t, rdb), newKey()
-		rdb.client.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
-			err := next(ctx, cmd)
-			if _, _, closed := redislock.ShutdownOf(c); !closed && len(leftOf(t, admin, granted)) > 0 {
-				go func() { shut <- c.Shutdown(expired) }()
-				waitUntil(t, "the client is closed", func() bool { _, _, closed := redislock.ShutdownOf(c); return closed })
+		for _, end := range []context.Context{expired, context.WithoutCancel(t.Context())} {
+			rdb, shut := dialServer(t, at), make(chan error, 1)
+			c, granted := newClient(t, rdb), newKey()
+			first := lockNow(t, c.PollMutex(newKey(), redislock.PollOptions{})) // it ends when Shutdown gives back what is held
+			rdb.client.AddHook(hook(func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error {
+				err := next(ctx, cmd)
+				if begun, _, _ := redislock.ShutdownOf(c); !begun && len(leftOf(t, admin, granted)) > 0 {
+					go func() { shut <- c.Shutdown(end) }()
+					<-first.Done()
+					waitUntil(t, "the client is closed", func() bool { _, _, closed := redislock.ShutdownOf(c); return closed || end != expired })
+				}
+				return err
+			}))
+			_, err := open(c, granted, redislock.Options{}).Lock(t.Context())
+			if end == expired {
+				requireNamed(t, kind+", Lock", <-shut, granted)
+			} else if failed, left := <-shut, leftOf(t, admin, granted); failed != nil || len(left) > 0 {
+				t.Errorf("%s: Shutdown during a Lock = %v; left: %v", kind, failed, left)
 			}
-			return err
-		}))
-		if _, err := open(c, granted, redislock.Options{}).Lock(t.Context()); !errors.Is(err, redislock.ErrClosed) {
-			t.Errorf("%s: Lock = %v, want ErrClosed", kind, err)
+			if end == expired && !errors.Is(err, redislock.ErrClosed) {
+				t.Errorf("%s: Lock = %v, want ErrClosed", kind, err)
+			}
 		}
-		requireNamed(t, kind+", Lock", <-shut, granted)
 	}
 }
 

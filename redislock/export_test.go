@@ -188,6 +188,12 @@ func BeginUnlock(l *Lease) {
 	l.finish(ErrReleased)
 }
 
+// CheckHandover checks the latest handover of m, and returns whether it will check it again.
+func CheckHandover(m *Mutex) bool {
+	m.check()
+	return m.c.mail.boxes[m.keys[3]+m.c.id] != nil
+}
+
 func RevokeAll(c *Client) { c.revokeAll() }
 
 // ShutdownOf reports whether Shutdown has begun, how many tasks it awaits, and its end.
@@ -195,4 +201,17 @@ func ShutdownOf(c *Client) (begun bool, tasks int, closed bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.closedErr() != nil, c.tasks, c.closed
+}
+
+// A Hook runs in place of each request, and may call next to send it.
+type Hook func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error
+
+func (Hook) DialHook(next redis.DialHook) redis.DialHook { return next }
+
+func (Hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
+	return next
+}
+
+func (h Hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
+	return func(ctx context.Context, cmd redis.Cmder) error { return h(ctx, cmd, next) }
 }

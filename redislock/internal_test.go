@@ -8,6 +8,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -34,10 +35,11 @@ func TestReckoning(t *testing.T) {
 			t.Errorf("given for %v it is taken to last %v less, want %v", c.given, got, c.less)
 		}
 		l.c.mu.Lock()
+		l.refusal, l.unanswered, l.asking = errNoAnswer, true, true // of an earlier renewal
 		if err := l.over(); !strings.Contains(err.Error(), min(c.given, span).String()) {
 			t.Errorf("a lease of %v: %v", c.given, err)
 		}
-		renewed := l.extend(sent.Add(time.Millisecond)) && !l.extend(sent) // an earlier one has been answered later
+		renewed := l.extend(sent.Add(time.Millisecond)) && !l.extend(sent) && l.refusal == nil && !l.unanswered && !l.asking // an earlier one has been answered later
 		if want := sent.Add(time.Millisecond + span - l.reserve(span)); !renewed || !l.deadline.Equal(want) {
 			t.Errorf("renewed: %v, it ends %v late", renewed, l.deadline.Sub(want))
 		}
@@ -58,24 +60,19 @@ func TestReckoning(t *testing.T) {
 	}
 }
 
-// TestNotificationWithReply: it counts from before the request was sent.
-func TestNotificationWithReply(t *testing.T) {
-	c := NewClient(nil, ClientOptions{})
-	defer c.Close()
-	w := &queued{nonce: "w", notification: make(chan notification, 1)}
-	b := &mailbox{c: c, waiters: map[string]*queued{"w": w}, grant: time.Hour}
-	sent := time.Now().Add(-time.Minute)
-	b.deliver("w 7 1 5000", sent)
-	if got := <-w.notification; !got.written.Equal(sent) || got.token != 7 {
-		t.Errorf("%+v, %v after the request", got, got.written.Sub(sent))
-	}
-}
-
 // TestSoonest: a scheduled request is not postponed by another, and never due at once.
 func TestSoonest(t *testing.T) {
 	c := NewClient(nil, ClientOptions{})
 	defer c.Close()
 	m, late := c.queue("a", Options{TTL: maxLease}), &queued{box: &mailbox{c: c, late: true}}
+	for ahead, want := range map[int]time.Duration{-1: time.Second, 0: time.Second, 9: 10 * time.Second, farBehind: time.Minute} {
+		if lag := m.stagger(ahead); lag > m.o.HandoffTimeout || ahead < 10 && lag != max(0, time.Duration(ahead))*(m.o.HandoffTimeout/64) {
+			t.Errorf("a waiter behind %d asks %v after the end of a lease", ahead, lag)
+		}
+		if got := late.patience(3*time.Second, time.Minute, ahead); got != want {
+			t.Errorf("if messages are late, a waiter behind %d asks in %v, want %v", ahead, got, want)
+		}
+	}
 	if look, asks := m.checkAfter(farBehind), late.patience(maxLease, time.Minute, farBehind); look < time.Second || asks != time.Minute {
 		t.Errorf("behind many waiters for a long lease, a waiter looks in %v and asks in %v", look, asks)
 	}
@@ -184,7 +181,75 @@ func TestLatePart(t *testing.T) {
 				t.Errorf("part %d has ended; the lease has: %t", i, over)
 			}
 		}
+		parts[1].state.Store(stateRevoked) // by Shutdown, which ends it a moment later
+		time.AfterFunc(time.Second, func() { parts[1].end(ErrLost) })
+		if err := parts[1].Unlock(t.Context()); !errors.Is(err, ErrNotHeld) {
+			t.Errorf("Unlock during Shutdown = %v, want ErrNotHeld", err)
+		}
 	})
+}
+
+// TestWaits: how long a waiter, a request and a client wait, by a virtual clock.
+func TestWaits(t *testing.T) { synctest.Test(t, waits) }
+
+func waits(t *testing.T) {
+	rdb := redis.NewClient(&redis.Options{Addr: "127.0.0.1:1", Dialer: func(context.Context, string, string) (net.Conn, error) { return nil, errNoAnswer }})
+	defer rdb.Close()
+	var sent, ended atomic.Int32
+	rdb.AddHook(Hook(func(ctx context.Context, _ redis.Cmder, _ redis.ProcessHook) error { // no answer
+		sent.Add(1)
+		<-ctx.Done()
+		ended.Add(1)
+		return ctx.Err()
+	}))
+	c := NewClient(rdb, WithSuspends(ClientOptions{}, func() time.Duration { return 0 }))
+	defer c.Close()
+	m := c.Mutex("a", Options{HandoffTimeout: time.Second})
+	w := m.enter(nil)
+	for _, row := range []struct{ asks, taken time.Duration }{{time.Minute, time.Hour}, {time.Hour, time.Minute - watchLate}} {
+		began := time.Now()
+		w.until = began.Add(row.asks)
+		w.put(notification{span: row.taken})
+		if l, err := m.wait(t.Context(), w); l != nil || err != nil || time.Since(began) != time.Minute {
+			t.Errorf("%+v: it waits for %v: %v, %v", row, time.Since(began), l, err)
+		}
+	}
+	out := m.sends()
+	for range 2 {
+		if time.Sleep(out.grant + time.Millisecond); len(w.notification) == 0 {
+			t.Fatal("a release has no answer, and a waiter does not ask after each grant timeout")
+		}
+		<-w.notification
+	}
+	out.end()
+	out.late() // the timer has fired just before
+	if time.Sleep(time.Hour); len(w.notification) > 0 {
+		t.Error("a release has an answer, and a waiter asks")
+	}
+	if m.leave(w); len(c.mail.boxes) > 0 {
+		t.Error("the mailbox stays without users")
+	}
+	var last time.Time
+	until := c.clock.Now().Add(time.Minute)
+	c.later("a", until, errUndoing, func(ctx context.Context) (bool, error) { last, _ = ctx.Deadline(); return false, errNoAnswer })
+	l := m.lease(w, 1)
+	l.begin(c.clock.Now(), l.span)
+	<-l.Done()
+	time.Sleep(time.Hour)
+	synctest.Wait()
+	if last.IsZero() || last.After(until) || c.unpaid() != nil {
+		t.Errorf("the last try ends %v after the time for it, and Shutdown reports %v", last.Sub(until), c.unpaid())
+	}
+	if sent.Load() == 0 || ended.Load() < sent.Load() {
+		t.Errorf("of %d renewals %d end with the lease", sent.Load(), ended.Load())
+	}
+	w = m.enter(nil)
+	c.mail.Lock()
+	(&reader{c: c, boxes: []*mailbox{w.box}}).disband(rdb)
+	c.mail.Unlock()
+	if len(w.notification) == 0 || !(<-w.notification).again {
+		t.Error("the reader is replaced, whose later messages may be late, and the waiter does not ask")
+	}
 }
 
 // TestHandoverCheck: a handover is checked after its grant, and late releases wake the waiters

@@ -199,7 +199,8 @@ func (l *Lease) finish(cause error) time.Time {
 // the background.
 //
 // If the reply to a try was lost and the next one finds no lock, the error is ErrNotHeld: either
-// the first try released the lock, or the server had lost it before.
+// the first try released the lock, or the server had lost it before. Unlock of a Redlock may
+// return ErrNotHeld if two or more of its clients shut down during the call: they have released it.
 func (l *Lease) Unlock(ctx context.Context) error {
 	if !l.state.CompareAndSwap(stateHeld, stateUnlocked) {
 		if l.state.CompareAndSwap(stateRevoked, stateUnlocked) {

@@ -201,7 +201,7 @@ func (j *joint) check() {
 			left++
 		}
 	}
-	if left < j.need && !j.over {
+	if left < j.need {
 		j.all.end(fmt.Errorf("%w: %d of %d parts are left, fewer than %d: %w", ErrLost, left, len(j.parts), j.need, lost))
 	}
 }
@@ -220,14 +220,11 @@ func (j *joint) dissolve() []*Lease {
 	return j.parts
 }
 
-// until returns the time until which enough parts are certainly held.
+// until returns the time until which enough parts are certainly held; there must be enough.
 func (j *joint) until() time.Time {
 	var ends []time.Time
 	for _, l := range j.members() {
 		ends = append(ends, j.all.c.clock.From(l.c.clock, l.until()))
-	}
-	if len(ends) < j.need {
-		return time.Time{}
 	}
 	slices.SortFunc(ends, time.Time.Compare)
 	return ends[len(ends)-j.need]

@@ -14,7 +14,7 @@ import (
 
 func TestMulti(t *testing.T) {
 	runOnServer(t, []serverTest{
-		{"names, tokens and deadline", multiNames},
+		{"names and tokens", multiNames},
 		{"all or none", multiAllOrNone},
 		{"a part is lost while waiting", multiLostWaiting},
 		{"a part is lost as the context ends", multiLostEnding},
@@ -41,9 +41,6 @@ func multiNames(t *testing.T, at harness.Endpoint) {
 	if l.TokenOf(b) <= l.TokenOf(a) { // taken later, and both follow the server's time
 		t.Errorf("the tokens of the first and the second are %d and %d", l.TokenOf(a), l.TokenOf(b))
 	}
-	if until, ok := l.Deadline(); !ok || time.Until(until) < redislock.DefaultTTL/2 {
-		t.Errorf("Deadline = %v from now, %t", time.Until(until), ok)
-	}
 	requireTaken(t, "the first", client.Mutex(a, redislock.Options{}))
 	requireTaken(t, "the second", client.Mutex(b, redislock.Options{}))
 	unlockLease(t, l)
@@ -62,6 +59,13 @@ func multiAllOrNone(t *testing.T, at harness.Endpoint) {
 		t.Errorf("Lock = %v, want the error of the context", err)
 	}
 	waitUntil(t, "the first is free", func() bool { return ownerOf(t, c, first) == "" })
+	other := newClient(t, dialServer(t, at))
+	failed, _ := waitTwice(t, other.Multi([]string{first, last}, redislock.Options{}))
+	waitUntil(t, "one has the first and waits", func() bool { return countWaiting(t, c, last) == 1 && countWaiting(t, c, first) == 1 })
+	requireNoError(t, other.Shutdown(t.Context()))
+	if err := errors.Join(<-failed, <-failed); !errors.Is(err, redislock.ErrClosed) || ownerOf(t, c, first) != "" {
+		t.Errorf("Lock during Shutdown = %v; the owner of the first is %q", err, ownerOf(t, c, first))
+	}
 	unlockLease(t, l)
 }
 

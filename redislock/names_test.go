@@ -219,8 +219,12 @@ func TestClockOfAnother(t *testing.T) {
 	asked := time.Now()
 	w.box.heard(clock{asked, server(asked) + ahead})
 	w.box.deliver(text(server(late)+ahead), time.Time{})
-	if l := <-w.notification; l.token != 7 || l.written.After(late) || late.Sub(l.written) > 10*time.Millisecond {
+	if l := <-w.notification; l.token != 7 || l.written.After(late) || late.Sub(l.written) > 10*time.Millisecond || !w.box.late {
 		t.Errorf("a notification that was written %v ago counts from %v ago: %+v", time.Since(late), time.Since(l.written), l)
+	}
+	w.box.deliver(text(1), asked)
+	if l := <-w.notification; !l.written.Equal(asked) || l.token != 7 || !w.box.late {
+		t.Errorf("a notification with a reply counts from %v after the request: %+v", l.written.Sub(asked), l)
 	}
 }
 
@@ -239,26 +243,5 @@ func TestPut(t *testing.T) {
 		if got := <-w.notification; got != test.want {
 			t.Errorf("%+v and then %+v: read %+v", test.first, test.second, got)
 		}
-	}
-}
-
-// TestDisband: a replaced reader lets its waiters ask, since its later messages may be late.
-func TestDisband(t *testing.T) {
-	c := NewClient(redis.NewClient(&redis.Options{Addr: "127.0.0.1:1"}), ClientOptions{})
-	defer c.Close()
-	m := c.Mutex("a", Options{})
-	w := m.enter(nil)
-	defer m.leave(w)
-	c.mail.Lock()
-	defer c.mail.Unlock()
-	r := &reader{c: c, boxes: []*mailbox{w.box}}
-	r.disband(c.rdb)
-	select {
-	case l := <-w.notification:
-		if !l.again {
-			t.Errorf("the waiter heard %+v", l)
-		}
-	default:
-		t.Error("the waiter does not ask")
 	}
 }

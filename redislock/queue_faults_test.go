@@ -99,30 +99,6 @@ func queueCancelMiddle(t *testing.T, at harness.Endpoint) {
 
 func retryThrice(o *redis.Options) { o.MaxRetries = 3 }
 
-func queueManyLate(t *testing.T, at harness.Endpoint) {
-	const grant, clients, span = 300 * time.Millisecond, 100, time.Second
-	watch, key := dialServer(t, at), newKey()
-	p := newPeer(t, at)
-	m := p.Mutex(key, redislock.Options{HandoffTimeout: grant})
-	l := lockNow(t, newPeer(t, at).Mutex(key, redislock.Options{HandoffTimeout: grant}))
-	startWaiters(t, watch, m, clients)
-	before := p.link.Counts().Requests
-	watch.client.RPush(t.Context(), key+":~mail:"+mailboxOf(t, watch, key), "GHOST:1 0 1 0") // written in 1970
-	waitUntil(t, "the notification is read", func() bool { return p.link.Counts().Requests >= before+clients })
-	before = p.link.Counts().Requests
-	time.Sleep(span)
-	asked := float64(p.link.Counts().Requests - before)
-	want := 0.0
-	for i := range clients {
-		want += float64(span / (grant / 3 * time.Duration(i+1)))
-	}
-	t.Logf("%d waiters asked %.0f times in %v, by the rule %.0f", clients, asked, span, want)
-	if asked < want/2 || asked > want*2 {
-		t.Error("they do not keep to the rule")
-	}
-	unlockLease(t, l)
-}
-
 // queueLateToAnother: the late notification is for another waiter than the skipped ones.
 func queueLateToAnother(t *testing.T, at harness.Endpoint) {
 	watch, key := dialServer(t, at), newKey()

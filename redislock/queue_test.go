@@ -21,7 +21,7 @@ func TestQueue(t *testing.T) {
 	runAlone(t, at, []serverTest{
 		{"requests at any number of waiters", queueCommands},
 		{"cancelled: middle", queueCancelMiddle},
-		{"many waiters whose notifications are read late", queueManyLate},
+		{"checks of a handover", queueChecks},
 		{"late notification to another", queueLateToAnother},
 		{"grant to a waiter that has gone", queueGrantToNone},
 		{"many that wait", manyWaitersAsk},
@@ -34,6 +34,23 @@ func TestQueue(t *testing.T) {
 		waits[d.name] = func(t *testing.T) { d.run(t, at) }
 	}
 	runConcurrently(t, 4, waits) // the longest waits for a quarter of the total
+}
+
+// queueChecks: a check that hands the lock on, or may have, is followed by another.
+func queueChecks(t *testing.T, at harness.Endpoint) {
+	for _, row := range []struct {
+		waiters []string
+		lose    int32 // replies
+		again   bool
+	}{{nil, 0, false}, {[]string{"GHOST:1"}, 0, true}, {[]string{"GHOST:1"}, 1, true}} {
+		c, key := dialServer(t, at), newKey()
+		requireNoError(t, redislock.LoadQueueScripts(t.Context(), c.client))
+		addDeadWaiters(t, c, key, row.waiters...)
+		c.lose.Store(row.lose)
+		if got := redislock.CheckHandover(newClient(t, c).Mutex(key, redislock.Options{})); got != row.again {
+			t.Errorf("%+v: it checks again: %t", row, got)
+		}
+	}
 }
 
 // runConcurrently runs the tests, at most that many at a time.

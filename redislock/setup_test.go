@@ -229,18 +229,7 @@ func requireRequests(t *testing.T, c *link, m redislock.Lockable, want uint64) {
 	}
 }
 
-// A hook runs in place of each request, and may call next to send it.
-type hook func(ctx context.Context, cmd redis.Cmder, next redis.ProcessHook) error
-
-func (hook) DialHook(next redis.DialHook) redis.DialHook { return next }
-
-func (hook) ProcessPipelineHook(next redis.ProcessPipelineHook) redis.ProcessPipelineHook {
-	return next
-}
-
-func (h hook) ProcessHook(next redis.ProcessHook) redis.ProcessHook {
-	return func(ctx context.Context, cmd redis.Cmder) error { return h(ctx, cmd, next) }
-}
+type hook = redislock.Hook
 
 // passThrough is a redis.Hook without effect, to embed in others.
 type passThrough struct{ redis.Hook }
