@@ -73,6 +73,10 @@ func TestSoonest(t *testing.T) {
 			t.Errorf("if messages are late, a waiter behind %d asks in %v, want %v", ahead, got, want)
 		}
 	}
+	endless, long, short := m.asksAfter(-1, farBehind), m.asksAfter(time.Hour, farBehind), m.asksAfter(time.Millisecond, 0)
+	if endless != time.Minute || long != time.Minute || short != time.Millisecond+watchLate {
+		t.Errorf("a waiter asks in %v, %v and %v", endless, long, short)
+	}
 	if look, asks := m.checkAfter(farBehind), late.patience(maxLease, time.Minute, farBehind); look < time.Second || asks != time.Minute {
 		t.Errorf("behind many waiters for a long lease, a waiter looks in %v and asks in %v", look, asks)
 	}

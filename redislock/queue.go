@@ -195,10 +195,8 @@ func (m *queue) ask(ctx context.Context, w *queued, try bool) (l *Lease, watch t
 		return nil, 0, ahead, nil
 	case try:
 		return nil, 0, ahead, nil
-	case span < 0: // a key without an end
-		return nil, min(m.o.again(), m.checkAfter(ahead)), ahead, nil
 	default:
-		return nil, min(span+watchLate+m.stagger(ahead), m.o.again(), m.checkAfter(ahead)), ahead, nil
+		return nil, m.asksAfter(span, ahead), ahead, nil
 	}
 	l, err = m.lease(w, token).granted(sent)
 	return l, 0, 0, err
@@ -228,6 +226,15 @@ func (m *queue) seize(ctx context.Context, w *queued) (l *Lease, watch time.Dura
 
 // watchLate is how long after an owner's time waiters ask: Redis expires no key early.
 const watchLate = 2 * time.Millisecond
+
+// asksAfter returns when a waiter asks again, if the lock is taken for span, or below 0 without an end.
+func (m *queue) asksAfter(span time.Duration, ahead int) time.Duration {
+	after := min(m.o.again(), m.checkAfter(ahead)) // or its place might expire
+	if span >= 0 {
+		after = min(after, span+watchLate+m.stagger(ahead))
+	}
+	return after
+}
 
 // checkAfter returns the time after which a waiter verifies its place: a server may lose its data.
 // The first waiter asks twenty times in a lease, at most once a second; later ones less often.
