@@ -92,8 +92,8 @@ ARM64   := $(FOREIGN) hardware internal/qemu mutex spinlock
 RISCV64 := $(FOREIGN) hardware
 
 # $(call compile,ENVIRONMENT,FLAGS) PACKAGES compiles packages and their tests into the cache,
-# at the lowest priority.
-nice    := nice -n 19 env $(ROOMY)
+# at a low priority. At the lowest they would not end on a busy machine.
+nice    := nice -n 5 env $(ROOMY)
 compile = $(nice) $(1) $(GO) list $(2) -export -test -f=
 
 # $(call foreign,ARCH,PACKAGES) compiles for another architecture.
@@ -116,12 +116,12 @@ endif
 # $(call tests,FLAGS,COMPILE,RUNS) runs the tests of every package once.
 #
 # With an empty cache half of the processor time of make test goes into compiling. The tests
-# that wait for leases start as soon as they are compiled, so no compiler of normal priority
-# runs at the same time. Other packages are compiled meanwhile, at the lowest priority.
+# that wait for leases are compiled first and start at once, so no compiler of normal priority
+# runs at the same time. Other packages are compiled meanwhile, at a low priority.
 # "vet ./..." checks more than go test does, so -vet=off avoids the repetition.
 # The failure scenarios keep many processes busy, so no test of leases runs at the same time.
 # -trimpath shares the cache with tests that build a copy of this tree, -gcflags with make build.
-tests = $(COUNTED) '$(call compile) $(addprefix ./,$(WAITING))' then '$(1) -vet=off -p 4 -parallel 4 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + '$(nice) $(GO) vet ./...' '$(call compile) ./...' $(foreach m,$(CONTRIB),'$(call compile,,-C $(m)) ./...') $(2) then '$(1) -vet=off -timeout $(STUCK) ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') '$(1) -tags systematic -timeout $(STUCK) -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' $(3) + "$(1) -vet=off -p 4 -timeout $(STUCK) $(call but,$(WAITING) harness/chaos)"
+tests = env $(ROOMY) $(GO) list -export -test -f= $(addprefix ./,$(WAITING)) && $(COUNTED) '$(1) -vet=off -p 4 -parallel 4 -timeout $(STUCK) $(addprefix ./,$(WAITING))' + '$(nice) $(GO) vet ./...' '$(call compile) ./...' $(foreach m,$(CONTRIB),'$(call compile,,-C $(m)) ./...') $(2) then '$(1) -vet=off -timeout $(STUCK) ./harness/chaos' $(foreach m,$(CONTRIB),'-C $(m) ./...') '$(1) -tags systematic -timeout $(STUCK) -skip ^Test(Toolchain|UnderQEMU|Suite$$) ./atomics ./spinlock ./mutex ./internal/explore' $(3) + "$(1) -vet=off -p 4 -timeout $(STUCK) $(call but,$(WAITING) harness/chaos)"
 
 # The tests of a package that take longer are stuck, even on a busy machine.
 STUCK := 40m
