@@ -117,7 +117,7 @@ func longestPath(t *testing.T, at harness.Endpoint) {
 		}
 		acl = append(acl, a)
 	}
-	o := zklock.ClientOptions{ACL: acl}
+	o := zklock.ClientOptions{ACL: acl, SessionTimeout: time.Minute}
 	long := append(slices.Clone(acl), zk.DigestACL(zk.PermAll, "one", "more")...)
 	expectError(t, errorOf(zklock.Dial(t.Context(), at.Addrs[0], zklock.ClientOptions{ACL: long})), zklock.ErrUsage)
 	path := newPath()
