@@ -58,16 +58,23 @@ func forEachExperiment(t *testing.T, test func(t *testing.T, e *Experiment)) {
 	}
 }
 
+// runPatiently runs e with more and more time: on a busy machine there are few observations in
+// a short time.
+func runPatiently(t *testing.T, e *Experiment, o Options) *result.Finding {
+	t.Helper()
+	f, err := Run(t.Context(), e, o)
+	for err != nil && o.Budget < time.Minute {
+		o.Repeats, o.Budget = 5*o.Repeats, 5*o.Budget
+		f, err = Run(t.Context(), e, o)
+	}
+	requireNoError(t, err)
+	return f
+}
+
 func TestSuiteRuns(t *testing.T) {
 	forEachExperiment(t, func(t *testing.T, e *Experiment) {
 		procs := runtime.GOMAXPROCS(0)
-		f, err := Run(t.Context(), e, brief)
-		// A busy machine may produce too few observations in such a short time.
-		for o := brief; err != nil && o.Budget < 5*time.Second; {
-			o.Budget *= 5
-			f, err = Run(t.Context(), e, o)
-		}
-		requireNoError(t, err)
+		f := runPatiently(t, e, brief)
 		if f.Name != e.Name || f.Question != e.Question || f.Method != e.Method || f.Source != e.Source || f.Elapsed <= 0 || f.Interrupted {
 			t.Errorf("found %+v", f)
 		}

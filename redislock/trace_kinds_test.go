@@ -111,10 +111,16 @@ func TestTraceOfEachKind(t *testing.T) {
 			tests[name+" "+scene.name] = func(t *testing.T) {
 				h := new(heard)
 				scene.play(t, h)
-				for end := time.Now().Add(patience / 4); h.String() != scene.want && time.Now().Before(end); {
+				hooks := func() string { // on a busy machine a lease may last until it is renewed
+					if strings.Contains(scene.want, "Renewed") {
+						return h.String()
+					}
+					return strings.Replace(h.String(), " Renewed", "", 1)
+				}
+				for end := time.Now().Add(patience / 4); hooks() != scene.want && time.Now().Before(end); {
 					time.Sleep(time.Millisecond) // Lost comes from another goroutine
 				}
-				if got := h.String(); got != scene.want {
+				if got := hooks(); got != scene.want {
 					t.Errorf("it reports %q, want %q", got, scene.want)
 				}
 			}
