@@ -11,7 +11,8 @@ import (
 
 // order counts the grants of a FIFO lock to a client while another was surely in line
 // before it: that one asked at least Arrival earlier, and its process ran all the time.
-// It counts writers only, or all if the lock has several permits.
+// It counts writers only, or all if the lock has several permits. Two permits that are granted
+// one after the other may arrive in another order, up to spare apart.
 func (j *Judgement) order(r Rules, c *collector) {
 	if !r.FIFO {
 		return
@@ -24,7 +25,10 @@ func (j *Judgement) order(r Rules, c *collector) {
 		}
 	}
 	wait := func(k int) *Attempt { return &j.Attempts[waits[k]] }
-	first := 0
+	first, apart := 0, int64(0)
+	if r.Permits > 1 {
+		apart = spare
+	}
 	for i := range j.Holds {
 		h := &j.Holds[i]
 		if h.Shared && r.Permits == 1 || h.Late {
@@ -35,7 +39,7 @@ func (j *Judgement) order(r Rules, c *collector) {
 		}
 		for k := first; k < len(waits) && wait(k).Asked <= h.Requested-int64(r.Arrival); k++ {
 			a := wait(k)
-			if a.hold == i || a.Outcome != Pending && a.Answered <= h.Acquired || r.Down && !j.lined(r, a, h.Requested) {
+			if a.hold == i || a.Outcome != Pending && a.Answered <= h.Acquired+apart || r.Down && !j.lined(r, a, h.Requested) {
 				continue
 			}
 			if j.excused(&r, Overtaken, a.Asked, h.Requested, time.Duration(h.Requested-a.Asked), r.Arrival) {

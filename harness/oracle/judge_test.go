@@ -212,6 +212,8 @@ func TestJudge(t *testing.T) {
 		{"overtaken long after an outage", down, "0 1 asked; 1 1 granted; 2 -1 fault; 3 1 releasing; 4 1 released; 5 2 asked; 6 1 asked; 600 1 granted; 801 3 asked; 802 1 releasing; 803 1 released; 804 3 granted", "bypasses 1, !overtaken"},
 		{"overtaken after a fault that is no outage", fifo, "0 1 asked; 1 1 granted; 2 -1 fault; 3 1 releasing; 4 1 released; 5 2 asked; 500 3 asked; 600 3 granted", "bypasses 1, !overtaken"},
 		{"in line before an outage, and overtaken", down, "0 1 asked; 1 1 granted; 2 2 asked; 202 -1 fault; 203 1 releasing; 204 1 released; 500 3 asked; 600 3 granted", "bypasses 1, !overtaken"},
+		{"permits arrive in another order", twoFIFO, "0 1 asked; 1 1 granted; 2 4 asked; 3 4 granted; 4 2 asked; 300 3 asked; 310 1 releasing; 310 4 releasing; 311 1 released; 311 4 released; 312 3 granted; 332 2 granted", ""},
+		{"permits arrive far apart", twoFIFO, "0 1 asked; 1 1 granted; 2 4 asked; 3 4 granted; 4 2 asked; 300 3 asked; 310 1 releasing; 310 4 releasing; 311 1 released; 311 4 released; 312 3 granted; 333 2 granted", "bypasses 1, !overtaken"},
 		{"a reader of a semaphore is passed", twoFIFO, "0 1 asked; 1 1 granted; 2 2 asked r; 300 3 asked; 310 1 releasing; 311 1 released; 312 3 granted", "bypasses 1, !overtaken"},
 
 		// Refusals.
