@@ -92,8 +92,9 @@ ARM64   := $(FOREIGN) hardware internal/qemu mutex spinlock
 RISCV64 := $(FOREIGN) hardware
 
 # $(call compile,ENVIRONMENT,FLAGS) PACKAGES compiles packages and their tests into the cache,
-# at a low priority. At the lowest they would not end on a busy machine.
-nice    := nice -n 5 env $(ROOMY)
+# at the lowest priority. There they would not end on a busy machine, with over six running threads.
+LEAST   := $(shell awk -F '[ /]' '{ print ($$4 > 6 ? 5 : 19) }' /proc/loadavg 2>/dev/null || echo 19)
+nice    := nice -n $(LEAST) env $(ROOMY)
 compile = $(nice) $(1) $(GO) list $(2) -export -test -f=
 
 # $(call foreign,ARCH,PACKAGES) compiles for another architecture.
@@ -117,7 +118,7 @@ endif
 #
 # With an empty cache half of the processor time of make test goes into compiling. The tests
 # that wait for leases are compiled first and start at once, so no compiler of normal priority
-# runs at the same time. Other packages are compiled meanwhile, at a low priority.
+# runs at the same time. Other packages are compiled meanwhile, at the lowest priority.
 # "vet ./..." checks more than go test does, so -vet=off avoids the repetition.
 # The failure scenarios keep many processes busy, so no test of leases runs at the same time.
 # -trimpath shares the cache with tests that build a copy of this tree, -gcflags with make build.
