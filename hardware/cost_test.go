@@ -222,6 +222,7 @@ func TestSharingAnswer(t *testing.T) {
 		want string
 	}{
 		{[]float64{2, 8, 2, 2.2}, "add: up to 4 times alone, at 8 bytes, from 64 bytes on at most 1.1 times"},
+		{[]float64{2, 8, 10, 2}, "add: up to 5 times alone, at 64 bytes, from 128 bytes on at most 1 times"},
 		{[]float64{2, 8, 10, 9}, "add: up to 5 times alone, at 64 bytes, and it still does so at the greatest distance"},
 		{[]float64{2, 8, 2, 2, 2, 1, 2, 2}, "add: inconclusive, 2.25 [0.5..4] times alone at 8 bytes and 1 at 128"},
 		{[]float64{2, 8, 2, 9, 2, 8, 2, 1}, "add: inconclusive, 4 times alone at 8 bytes and 2.5 [0.5..4.5] at 128"},

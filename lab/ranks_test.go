@@ -177,6 +177,8 @@ func TestRanksRefused(t *testing.T) {
 		{"--sync redis://127.0.0.1:1 --ranks 3 --rank 3", "", "want 0 to 2"},
 		{"--sync redis://127.0.0.1:1 --ranks 3", "SLURM_PROCID=1 SLURM_NTASKS=4", "leave out --ranks"},
 		{"--sync redis://127.0.0.1:1", "SLURM_PROCID=1", "SLURM_NTASKS"},
+		{"--sync ftp://127.0.0.1:1 --ranks 2 --rank 0", "", "ranks meet is invalid"},
+		{"--ranks 2 --rank 0", "LOCKLAB_SYNC=etcd://127.0.0.1:1", "ranks meet is invalid"},
 		{"--spawn --ranks 4 --workers 3", "", "workers is 3: want one for each of the 4 ranks"},
 		{"--spawn --ranks 4 --workers 8 --clients 2", "", "clients is 2: want one for each of the 4 ranks"},
 		{"--spawn --ranks 2 --resume", "", "ranks cannot resume: merge what they kept with 'locklab merge', or start again"},

@@ -28,6 +28,9 @@ func TestRWMutexTry(t *testing.T) {
 		}
 		l.RUnlock()
 		l.RUnlock()
+		if l.TryLock() {
+			t.Fatal("a writer beside a reader")
+		}
 		if l.RUnlock(); !l.TryLock() {
 			t.Fatal("no writer in a free lock")
 		}

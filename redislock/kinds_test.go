@@ -190,11 +190,10 @@ var tokenless = []string{"PollMutex", "PubSubMutex", "Redlock", "Reentrant", "Ow
 // context, and costs two requests.
 func TestLockables(t *testing.T) {
 	at := locktest.Endpoint(t, harness.KindRedis)
-	link := dialServer(t, at)
-	c, rival := newClient(t, link), newClient(t, dialServer(t, at)) // the rival may withdraw later
-	var none context.Context                                        // one that does not end
+	var none context.Context // one that does not end
 	for kind, lock := range lockables() {
-		name := newKey()
+		link, name := dialServer(t, at), newKey()                       // no other kind sends by it
+		c, rival := newClient(t, link), newClient(t, dialServer(t, at)) // the rival may withdraw later
 		m := lock(c, name, redislock.Options{})
 		if kind != "Redlock" { // it does not wait for the last of its replies
 			requireRequests(t, link, m, 2)

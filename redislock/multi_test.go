@@ -14,7 +14,7 @@ import (
 
 func TestMulti(t *testing.T) {
 	runOnServer(t, []serverTest{
-		{"names and tokens", multiNames},
+		{"names, tokens and deadline", multiNames},
 		{"all or none", multiAllOrNone},
 		{"a part is lost while waiting", multiLostWaiting},
 		{"a part is lost as the context ends", multiLostEnding},
@@ -40,6 +40,9 @@ func multiNames(t *testing.T, at harness.Endpoint) {
 	}
 	if l.TokenOf(b) <= l.TokenOf(a) { // taken later, and both follow the server's time
 		t.Errorf("the tokens of the first and the second are %d and %d", l.TokenOf(a), l.TokenOf(b))
+	}
+	if until, ok := l.Deadline(); !ok || time.Until(until) < redislock.DefaultTTL/2 {
+		t.Errorf("Deadline = %v from now, %t", time.Until(until), ok)
 	}
 	requireTaken(t, "the first", client.Mutex(a, redislock.Options{}))
 	requireTaken(t, "the second", client.Mutex(b, redislock.Options{}))

@@ -46,6 +46,7 @@ func TestMixedVersions(t *testing.T) {
 		"this version":        "zklock-sealed 1 another and its name",
 		"before versions":     "zklock: sealed until it is released",
 		"a version to come":   "zklock-sealed 2 another name and more",
+		"a marker alone":      "zklock-sealed",
 		"Curator, an address": "127.0.0.1",
 		"zk.Lock":             "",
 	} {

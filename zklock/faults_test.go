@@ -134,7 +134,7 @@ func (turn turns) loseMessage(t *testing.T, faulty, other harness.Endpoint, f fa
 	leave := func(l harness.Lease) {
 		err := l.Unlock(t.Context())
 		mayBeLost := f.Do == faultproxy.LoseReply && (errors.Is(err, harness.ErrNotHeld) || errors.Is(err, zklock.ErrNotHeld))
-		if err != nil && !mayBeLost && !errors.Is(err, zklock.ErrUnanswered) || l.Err() == nil {
+		if err != nil && !mayBeLost || l.Err() == nil {
 			t.Errorf("Unlock = %v, and then Err = %v", err, l.Err())
 		}
 	}

@@ -75,7 +75,7 @@ var badPaths = map[string]string{
 	"": "empty", "locks/a": "begin with /", "/": "root", "/locks/": "ends with /", "/locks//a": "//", "//locks": "//",
 	"/locks/../a": "..", "/locks/./a": " .", "/zookeeper/a": "/zookeeper", "/zookeeper": "/zookeeper",
 	"/locks/lock-0000000001": "ticket", "/locks/_c_x-permit-0000000001/a": "ticket", "/locks/_c_x-lease--2147483648": "ticket",
-	"/locks/_c_x-__READ__0000000001": "ticket", "/locks/_c_x-__WRIT__0000000001/reindex1": "ticket",
+	"/locks/_c_x-__READ__0000000001": "ticket", "locks": "begin with /", "/a\tb": "unprintable", "/locks/_c_x-__WRIT__0000000001/reindex1": "ticket",
 	"/a\nb": "unprintable", "/a\x00b": "unprintable", "/\uf000": "unprintable", "/a\u009f": "unprintable", "/a\ue000": "unprintable",
 	"/a\ufffe": "unprintable", "/a\U0001f512": "unprintable", "/a\xff": "unprintable", "/a\xed\xa0\x80": "unprintable",
 	"/" + strings.Repeat("x", zklock.MaxPath): "bytes", "/" + strings.Repeat("x", 1100<<10): "bytes", strings.Repeat("/x", 3<<20): "bytes",
@@ -167,6 +167,7 @@ var refusedOptions = []struct {
 	{[]string{dead}, options{}, zklock.ErrUnavailable, "refused"},
 	{[]string{"nowhere.invalid:2181"}, options{}, zklock.ErrUnavailable, "nowhere.invalid"},
 	{[]string{}, options{}, zklock.ErrUsage, "no server"},
+	{[]string{dead + "/app"}, options{}, zklock.ErrUsage, "chroot"},
 	{[]string{dead, "127.0.0.1:99999"}, options{}, zklock.ErrUsage, "99999"},
 	{nil, options{Tick: -1}, zklock.ErrUsage, "-1ns"},
 	{nil, options{ACL: zk.AuthACL(zk.PermAll)}, zklock.ErrUsage, "scheme auth"}, // without a user
@@ -177,6 +178,9 @@ var refusedOptions = []struct {
 	{nil, options{SessionTimeout: time.Microsecond}, zklock.ErrSessionTimeout, "1µs, want a millisecond or more, or 0 for the default"},
 	{nil, options{SessionTimeout: 1 << 31 * time.Millisecond}, zklock.ErrSessionTimeout, "596h31m23.648s, want at most 596h31m23.647s"}, // the servers would receive another number
 
+	{nil, options{SessionTimeout: 1 << 62}, zklock.ErrSessionTimeout, "want at most 596h31m23.647s"},
+	{nil, options{Margin: -1}, zklock.ErrMargin, "-1ns"},
+	{nil, options{SessionTimeout: 2 * time.Second, Margin: 1 << 62}, zklock.ErrMargin, "of a session timeout of 2s"},
 	{nil, options{SessionTimeout: 2 * time.Second, Margin: -4 * time.Second}, zklock.ErrMargin, "-4s"},
 	{nil, options{SessionTimeout: 2 * time.Second, Margin: 700*time.Millisecond + 1}, zklock.ErrMargin, "at most 700ms"}, // 0.35
 	{nil, options{SessionTimeout: 2 * time.Second, Margin: 2 * time.Second}, zklock.ErrMargin, "2s of a session timeout of 2s"},

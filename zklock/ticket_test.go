@@ -154,6 +154,7 @@ func TestHistoryInUse(t *testing.T) {
 func TestForecast(t *testing.T) {
 	for _, test := range []struct{ seen, want string }{
 		{"yyyy", "yYYY"},
+		{"nnnn", "nnnn"},
 		{"ynyn", "yNyn"}, // no savings to pay for it: then after two in a row
 		{"ynnyynyyyyy", "yNnyyNyyyyY"},
 		{"yyyynyy", "yYYYNyY"}, // two were saved before it
@@ -181,6 +182,7 @@ func TestTag(t *testing.T) {
 	}{
 		"zklock-sealed 1 id a name": {tag{"id", "a name"}, true}, "zklock-sealed 1 id ": {tag{"id", ""}, true},
 		"zklock-sealed 01 id name": {}, "zklock-sealed 1  name": {}, "zklock-sealed 1 id": {},
+		"zklock-sealed 2 id name": {}, "10.0.0.1": {}, "": {}, // a later version, Curator's, of zk.Lock
 		"zklock: sealed until it is released": {}, // before there were versions
 	} {
 		if got, ok := parseTag([]byte(data)); got != want.tag || ok != want.ok {

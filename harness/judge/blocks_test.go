@@ -36,6 +36,8 @@ func TestBlocksDecide(t *testing.T) {
 		"rates":             {blocks(1, 3), blocks(1, 1), result.Throughput, 3},
 		"several in a pass": {blocks(1, 3), several, result.Throughput, 3},
 		"handovers":         {blocks(1, 4), blocks(1, 1), result.Handovers, 4},
+		"1 and 4":           {two(3, 12), two(3, 3), result.Throughput, 2},
+		"1/4 and 1":         {two(3, 3), two(12, 3), result.Throughput, 0.5},
 		"0 and 10":          {two(0, 30), two(3, 3), result.Throughput, 0.1},
 		"infinity and 1/10": {two(3, 3), two(0, 30), result.Throughput, 10},
 		"another metric":    {blocks(1, 3), blocks(1, 1), result.Jain, 1},

@@ -261,6 +261,8 @@ func FuzzFrames(f *testing.F) {
 		frame(nil), frame([]byte{1}), frame([]byte("12345678")), frame([]byte("123456789")),
 		frame(make([]byte, 300)), frame(nil))
 	f.Add(stream, []byte{1})
+	f.Add(stream, []byte{3, 0, 7})
+	f.Add(stream, []byte{255})
 	f.Add(stream[:len(stream)-302], []byte{2, 9})
 	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 1, 2, 3, 4, 5, 6, 7, 8, 9}, []byte{5})
 	f.Fuzz(func(t *testing.T, stream, cuts []byte) {

@@ -180,7 +180,7 @@ func TestCreations(t *testing.T) {
 
 func TestConnectRefuses(t *testing.T) {
 	for _, o := range []Options{
-		{}, {Servers: []string{"127.0.0.1:1"}, SessionTimeout: -1}, {Servers: []string{"127.0.0.1:1"}, SessionTimeout: MaxSessionTimeout + 1},
+		{}, {Servers: []string{"127.0.0.1:0"}}, {Servers: []string{"127.0.0.1:1"}, SessionTimeout: -1}, {Servers: []string{"127.0.0.1:1"}, SessionTimeout: MaxSessionTimeout + 1},
 	} {
 		if z, err := Connect(t.Context(), o); err == nil || errors.Is(err, ErrNoSession) {
 			t.Errorf("%+v: %v", o, err)
