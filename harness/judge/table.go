@@ -93,17 +93,12 @@ type Ratio struct {
 type Significance string
 
 const (
-	Faster       Significance = "faster"       // significantly; better, if the metric is no rate
-	Slower       Significance = "slower"       // significantly
-	Equivalent   Significance = "equivalent"   // the whole interval is within the tolerance
-	Inconclusive Significance = "inconclusive" // the interval contains 1
-	Noisy        Significance = "noisy"        // likewise, and its ends differ by more than the factor NoisyFrom
-	TooFew       Significance = "too few rounds"
+	Faster     Significance = "faster"     // significantly; better, if the metric is no rate
+	Slower     Significance = "slower"     // significantly
+	Equivalent Significance = "equivalent" // the whole interval is within the tolerance
+	Noisy      Significance = "noisy"      // the interval contains 1, and is not within the tolerance
+	TooFew     Significance = "too few rounds"
 )
-
-// NoisyFrom is the width of an interval, as a ratio of its ends, above which noise hides even large
-// differences.
-const NoisyFrom = 2
 
 // A Power counts the large differences in tables that are significant.
 type Power struct {
@@ -260,10 +255,8 @@ func compared(m *result.Metric, r stat.Ratio, tolerance float64) *Ratio {
 		out.Reading = Slower
 	case r.Lo > 1, r.Hi < 1:
 		out.Reading = Faster
-	case r.Hi > NoisyFrom*r.Lo:
-		out.Reading = Noisy
 	default:
-		out.Reading = Inconclusive
+		out.Reading = Noisy
 	}
 	return out
 }

@@ -115,7 +115,7 @@ func ratioCell(t judge.Table, r judge.Entry, column int) string {
 	return ratioText(ratio)
 }
 
-var marks = map[judge.Significance]string{judge.Faster: "*", judge.Slower: "*", judge.Equivalent: "=", judge.Noisy: "?", judge.Inconclusive: " "}
+var marks = map[judge.Significance]string{judge.Faster: "*", judge.Slower: "*", judge.Equivalent: "=", judge.Noisy: "?"}
 
 func ratioText(ratio *judge.Ratio) string {
 	if ratio.Reading == judge.TooFew {
@@ -158,7 +158,7 @@ func noisyNote(ts []judge.Table) []string {
 	for _, t := range ts {
 		for _, r := range t.Rows {
 			if slices.ContainsFunc(r.Ratios, func(x *judge.Ratio) bool { return x != nil && x.Reading == judge.Noisy }) {
-				return []string{fmt.Sprintf("? noisy: the ends of the interval differ by more than a factor of %d.", judge.NoisyFrom)}
+				return []string{"? noisy: neither significant nor equivalent."}
 			}
 		}
 	}
