@@ -25,7 +25,7 @@ func TestResumeDamaged(t *testing.T) {
 
 // TestManyDamaged: many unreadable lines are counted, on the command line and in a report.
 func TestManyDamaged(t *testing.T) {
-	t.Parallel()
+	drawApart(t)
 	dir := smallRun(t)
 	name := filepath.Join(dir, result.ResultsName)
 	writeFile(t, name, readFile(t, name)+strings.Repeat("{\"schema\":1,\n", 3000))

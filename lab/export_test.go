@@ -10,7 +10,7 @@ import (
 )
 
 func TestExport(t *testing.T) {
-	t.Parallel()
+	drawApart(t)
 	dir, file := "../reports/testdata/run", filepath.Join(t.TempDir(), "file")
 	for _, e := range result.Exports {
 		if stdout, stderr := requireStatus(t, 0, []string{"export", dir, "--format", e.Name}); stderr != "" || stdout == "" {

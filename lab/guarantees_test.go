@@ -35,7 +35,7 @@ func faultRun(t *testing.T, dir string) {
 
 // TestGuarantees: failure scenarios decide the recommendation, and --require restricts it.
 func TestGuarantees(t *testing.T) {
-	t.Parallel()
+	drawApart(t)
 	dir, faults := smallRun(t), filepath.Join(t.TempDir(), "faults")
 	faultRun(t, faults)
 	const strong = "use zk-fair (tolerates the loss of a server without two holders, and tokens refuse a paused holder)"

@@ -28,7 +28,7 @@ func writeRuns(t *testing.T, root string, runs []*result.Run) (dirs []string) {
 }
 
 func TestHistoryStatus(t *testing.T) {
-	t.Parallel()
+	drawApart(t)
 	root := t.TempDir()
 	models := []synthetic.Model{synthetic.Fast("mcs", 2e6)}
 	series := func(host string, days int, factor func(day int) float64) []string {

@@ -40,12 +40,18 @@ func checkImages(t *testing.T, dir, name string) {
 	}
 }
 
-func TestReportTargets(t *testing.T) {
-	skipIfShort(t)
+// drawApart is checkApart for a test whose commands only read runs and draw them.
+func drawApart(t *testing.T) {
+	t.Helper()
 	if raceEnabled {
 		t.Skip("nothing runs beside anything else while a report is drawn, RACELESS in the Makefile; it runs without -race")
 	}
 	t.Parallel()
+}
+
+func TestReportTargets(t *testing.T) {
+	skipIfShort(t)
+	drawApart(t)
 	one, two := machineRuns(t)
 	for _, c := range []struct {
 		args     []string

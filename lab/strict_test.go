@@ -53,7 +53,7 @@ func TestStrict(t *testing.T) {
 }
 
 func TestReportStrict(t *testing.T) {
-	t.Parallel()
+	drawApart(t)
 	one, two := machineRuns(t)
 	requireStatus(t, exitUnfit, strings.Fields("report --strict --format json "+one), `"headline"`)
 	for _, c := range []struct {
