@@ -69,3 +69,14 @@ func TestReckon(t *testing.T) {
 		t.Errorf("two requests on their way: %+v, want one trip", got)
 	}
 }
+
+// TestLeg: an order by chance makes a play longer, a play with more requests did more.
+func TestLeg(t *testing.T) {
+	l := legs{halves: []float64{4, 4, 2, 1, 4}, requests: []float64{3, 3, 3, 5, 3}}
+	if got := l.leg(); got.Halves != 2 || got.Requests != 3 {
+		t.Errorf("%+v, want 2 halves and 3 requests", got)
+	}
+	if got := new(legs).leg(); got.Halves != 0 || got.Requests != 0 {
+		t.Errorf("no play: %+v", got)
+	}
+}
