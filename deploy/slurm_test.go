@@ -200,7 +200,7 @@ func jobScript(t *testing.T, redis, dir string) string {
 // scriptWithoutSharedFiles returns the script with the commands for nodes without a shared file system.
 func scriptWithoutSharedFiles(t *testing.T, script string) string {
 	t.Helper()
-	shared, rest, found := strings.Cut(script, "\n# Where nodes share no file system")
+	shared, rest, found := strings.Cut(script, "\n# If the nodes share no file system")
 	before, _, runs := strings.Cut(shared, "\nsrun ")
 	commands := regexp.MustCompile(`(?m)^#\t(.*\n)`).FindAllStringSubmatch(rest, -1)
 	if !found || !runs || len(commands) < 5 {
@@ -230,6 +230,13 @@ func (s *slurm) submit(name, script string) (job, said string, status int) {
 	})
 	status, _ = strconv.Atoi(string(code[1])) // digits
 	return job, readText(s.t, s.path(name+".txt")), status
+}
+
+// TestJobScript: the script has the lines that TestSlurm edits, which make test does not run.
+func TestJobScript(t *testing.T) {
+	if script := scriptWithoutSharedFiles(t, jobScript(t, "redis:6379", "/dir")); !strings.Contains(script, "\nsbcast ") {
+		t.Errorf("without shared files nothing is copied to the nodes:\n%s", script)
+	}
 }
 
 func TestSlurm(t *testing.T) {
