@@ -103,7 +103,7 @@ func TestTraceOfEachKind(t *testing.T) {
 	at := runParallel(t)
 	tests := make(map[string]func(*testing.T))
 	for name, want := range traces {
-		s := traceScene{at, kinds[name], newClient(t, dialServer(t, at)), newClient(t, dialServer(t, at)), dialServer(t, at)}
+		s := traceScene{at, kinds[name], newClient(t, dialServer(t, at)), newClient(t, dialServer(t, at)), dialServer(t, at), strings.Contains(want.wait, "Answered")}
 		for _, scene := range []struct {
 			name, want string
 			play       func(*testing.T, *heard)
@@ -140,10 +140,11 @@ func constructors() []string {
 }
 
 type traceScene struct {
-	at    harness.Endpoint
-	kind  makeLock
-	a, b  *redislock.Client
-	watch *link
+	at      harness.Endpoint
+	kind    makeLock
+	a, b    *redislock.Client
+	watch   *link
+	answers bool // the lock reports requests
 }
 
 func (s traceScene) alone(t *testing.T, h *heard) {
@@ -171,7 +172,13 @@ func (s traceScene) alone(t *testing.T, h *heard) {
 func (s traceScene) wait(t *testing.T, h *heard) {
 	key := newKey()
 	first := lockNow(t, s.kind(s.a, key, redislock.Options{}))
-	time.AfterFunc(100*time.Millisecond, func() { first.Unlock(t.Context()) })
+	go func() {
+		for s.answers && !strings.Contains(h.String(), "Answered") && t.Context().Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		time.Sleep(100 * time.Millisecond) // of Redlock other servers answer later
+		first.Unlock(t.Context())
+	}()
 	unlockLease(t, lockNow(t, traced{s.kind(s.b, key, calm), h.trace()}))
 }
 

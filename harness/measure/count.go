@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -109,19 +108,17 @@ func (l *legs) enough() bool {
 	return n >= most || n >= plays && mostly*n <= plays*same
 }
 
-// leg returns the least halves of the plays with at most the typical number of requests: on a
-// busy machine a reply may come before an independent request leaves, as if it had caused it.
 func (l *legs) leg() result.Leg {
 	if len(l.halves) == 0 {
 		return result.Leg{}
 	}
-	typical, least := stat.Median(l.requests), math.Inf(1)
-	for i, halves := range l.halves {
-		if l.requests[i] <= typical {
-			least = min(least, halves)
-		}
-	}
-	return result.Leg{Halves: int(least), Requests: typical}
+	return result.Leg{Halves: int(stat.Median(l.halves)), Requests: stat.Median(l.requests)}
+}
+
+// least returns the least halves: on a busy machine a reply may come before an independent
+// request leaves, as if it had caused it.
+func (l *legs) least() result.Leg {
+	return result.Leg{Halves: int(slices.Min(l.halves)), Requests: stat.Median(l.requests)}
 }
 
 func (r *dryRun) alone(ctx context.Context, t *result.Trips) error {
@@ -153,7 +150,7 @@ func (r *dryRun) alone(ctx context.Context, t *result.Trips) error {
 		unlock.add(reckon(r.journal.between(releases, free), 0).known[0], requests(r.journal.between(releases, end)))
 	}
 	r.journal.adaptSilence()
-	t.Lock, t.Unlock = lock.leg(), unlock.leg()
+	t.Lock, t.Unlock = lock.least(), unlock.least()
 	return nil
 }
 

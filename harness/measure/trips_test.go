@@ -70,13 +70,10 @@ func TestReckon(t *testing.T) {
 	}
 }
 
-// TestLeg: an order by chance makes a play longer, a play with more requests did more.
-func TestLeg(t *testing.T) {
-	l := legs{halves: []float64{4, 4, 2, 1, 4}, requests: []float64{3, 3, 3, 5, 3}}
-	if got := l.leg(); got.Halves != 2 || got.Requests != 3 {
+// TestLeast: replies that come by chance before a request leaves do not count.
+func TestLeast(t *testing.T) {
+	l := legs{halves: []float64{4, 4, 2, 4, 4}, requests: []float64{3, 3, 3, 5, 3}}
+	if got := l.least(); got.Halves != 2 || got.Requests != 3 {
 		t.Errorf("%+v, want 2 halves and 3 requests", got)
-	}
-	if got := new(legs).leg(); got.Halves != 0 || got.Requests != 0 {
-		t.Errorf("no play: %+v", got)
 	}
 }
