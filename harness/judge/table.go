@@ -96,7 +96,7 @@ const (
 	Faster     Significance = "faster"     // significantly; better, if the metric is no rate
 	Slower     Significance = "slower"     // significantly
 	Equivalent Significance = "equivalent" // the whole interval is within the tolerance
-	Noisy      Significance = "noisy"      // the interval contains 1, and is not within the tolerance
+	Noisy      Significance = "noisy"      // neither significant nor equivalent
 	TooFew     Significance = "too few rounds"
 )
 

@@ -24,6 +24,7 @@ func TestRace(t *testing.T) {
 	slow, control, remote, once := round(99, 49, 99, 99), round(99, 49, 99, 300), round(99, 49, 99, 99), round(99, 49, 99, 99)
 	near, far := round(99, 49, 99, 60), round(99, 29, 99, 60)
 	high, low := round(99, 99, 90, 60), round(99, 60, 55, 99)
+	even, lower, nearly := round(99, 99, 90, 99), round(99, 75, 69, 75), round(99, 85, 78, 85)
 	control[3].Lock.Status, remote[1].Lock.Traits.Needs = harness.Control, harness.KindRedis
 	once[1].Blocks.Ops[2] = 5 * 50
 	var u unit
@@ -45,6 +46,8 @@ func TestRace(t *testing.T) {
 		{"no progress", [][]*result.Result{round(0, 0, 0, 0)}, "", [4]int{6, 6, 6, 6}},
 		{"half in one block", [][]*result.Result{slow, slow, once, slow, slow}, "", [4]int{6, 6, 6, 6}},
 		{"noisy", [][]*result.Result{high, low, high}, "a", [4]int{12, 12, 12, 12}},
+		{"a little noisy", [][]*result.Result{even, lower, even}, "a", [4]int{12, 12, 12, 12}},
+		{"quiet", [][]*result.Result{even, nearly, even}, "a", [4]int{6, 6, 6, 6}},
 		{"noisy, few rounds", [][]*result.Result{high, low}, "a", [4]int{6, 6, 6, 6}},
 		{"noisy, no time", [][]*result.Result{high, low, high}, "a", [4]int{6, 6, 6, 6}},
 	} {
